@@ -1,0 +1,135 @@
+//! The command line: what can be asked for?
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::text::Language;
+
+/// Judges RAG systems offline: the judge and the embedder run in this process.
+#[derive(Debug, Parser)]
+#[command(name = "ragstone", version, arg_required_else_help = true)]
+pub struct Cli {
+    /// Folder of the model store [default: $RAGSTONE_HOME, else the user's cache folder]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub home: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Fetch the default models if need be, and score the built-in example
+    Quickstart(QuickstartArgs),
+    /// Score a file
+    Eval(EvalArgs),
+    /// List the metrics: what they need and what they mean
+    Metrics,
+    /// List, fetch, find and check models
+    #[command(subcommand)]
+    Models(ModelsCommand),
+}
+
+/// Arguments of `quickstart`.
+#[derive(Debug, Args)]
+pub struct QuickstartArgs {
+    /// How to score.
+    #[command(flatten)]
+    pub scoring: ScoringArgs,
+}
+
+/// Arguments of `eval`.
+#[derive(Debug, Args)]
+pub struct EvalArgs {
+    /// JSON or JSONL with the columns `user_input`, `response`, `retrieved_contexts`, `reference`; the old names
+    /// `question`, `answer`, `contexts`, `ground_truth` are read as well
+    pub file: PathBuf,
+    /// Metrics, separated by commas [default: those whose columns the file has]
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    pub metrics: Vec<String>,
+    /// Score the first N rows only
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
+    /// How to score.
+    #[command(flatten)]
+    pub scoring: ScoringArgs,
+}
+
+/// How to score, the same for a file and for the example.
+#[derive(Debug, Args)]
+pub struct ScoringArgs {
+    /// Judge: a name from `ragstone models list`, or the path of a GGUF file
+    #[arg(long, value_name = "NAME|PATH", default_value = super::models::DEFAULT_JUDGE)]
+    pub judge: String,
+    /// Embedder: a name from `ragstone models list`, or the path of a folder
+    #[arg(long, value_name = "NAME|PATH", default_value = super::models::DEFAULT_EMBEDDER)]
+    pub embedder: String,
+    /// Folder for the results [default: runs/FILE, then runs/FILE-2, ...]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Keys the random draws of reverse questions
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Reverse questions a response (answer_relevancy)
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub questions: u32,
+    /// Language of the prompts; `auto` follows each sample's script
+    #[arg(long, value_enum, default_value_t = LanguageChoice::Auto)]
+    pub language: LanguageChoice,
+    /// Print every prompt with its answer on stderr
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Write every prompt with its answer to a file
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// Answer from a script instead of models, for tests
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub script: Option<PathBuf>,
+}
+
+/// The language of the prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LanguageChoice {
+    /// Korean where a quarter of the letters are Hangul, else English
+    Auto,
+    /// English
+    En,
+    /// Korean
+    Ko,
+}
+
+impl LanguageChoice {
+    /// The language, unless it follows the sample.
+    pub fn language(self) -> Option<Language> {
+        match self {
+            Self::Auto => None,
+            Self::En => Some(Language::English),
+            Self::Ko => Some(Language::Korean),
+        }
+    }
+}
+
+/// What to do with models.
+#[derive(Debug, Subcommand)]
+pub enum ModelsCommand {
+    /// List the known models with licence and size, and whether they are in the store
+    List,
+    /// Fetch a model into the store: the one command that opens a connection, beside `quickstart`
+    #[cfg(feature = "pull")]
+    Pull {
+        /// A name from `ragstone models list`
+        name: String,
+    },
+    /// Print the folder of a model in the store
+    Path {
+        /// A name from `ragstone models list`
+        name: String,
+    },
+    /// Hash a model's files again and compare them with the manifest
+    Verify {
+        /// Names from `ragstone models list` [default: all that are in the store]
+        names: Vec<String>,
+    },
+}

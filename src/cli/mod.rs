@@ -1,0 +1,91 @@
+//! The program: arguments in, exit code out.
+
+pub mod args;
+mod eval;
+mod models;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use self::args::{Cli, Command};
+use crate::error::{Error, Result};
+use crate::metrics::METRICS;
+use crate::store::Store;
+
+/// How a command ended that was carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    /// All is well: 0.
+    Well,
+    /// Some cells failed: 3.
+    WithFailures,
+}
+
+/// Wrong input or use.
+const EXIT_USAGE: u8 = 2;
+/// Done, but some cells failed.
+const EXIT_FAILURES: u8 = 3;
+/// A bug, or the device failed.
+const EXIT_BUG: u8 = 70;
+
+/// Runs the program and prints its one error, if there is one.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match std::panic::catch_unwind(|| run(&cli)) {
+        Ok(Ok(Done::Well)) => ExitCode::SUCCESS,
+        Ok(Ok(Done::WithFailures)) => ExitCode::from(EXIT_FAILURES),
+        Ok(Err(err)) => report(&err),
+        Err(_) => {
+            eprintln!("help: this is a bug in ragstone; what was written so far is in the run folder");
+            ExitCode::from(EXIT_BUG)
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<Done> {
+    let store = Store::open(cli.home.as_deref())?;
+    match &cli.command {
+        Command::Quickstart(args) => eval::quickstart(&store, args),
+        Command::Eval(args) => eval::eval(&store, args),
+        Command::Metrics => print_metrics(),
+        Command::Models(command) => models::run(&store, command),
+    }
+}
+
+fn report(err: &Error) -> ExitCode {
+    eprintln!("error: {err}");
+    if let Some(help) = err.help() {
+        eprintln!("help: {help}");
+    }
+    let is_ours = matches!(err, Error::Engine { .. });
+    ExitCode::from(if is_ours { EXIT_BUG } else { EXIT_USAGE })
+}
+
+fn print_metrics() -> Result<Done> {
+    let mut text = String::new();
+    for metric in METRICS {
+        let about = metric.about();
+        let columns: Vec<&str> = about.columns.iter().map(|column| column.name()).collect();
+        let models: Vec<&str> = about.models.iter().map(|role| role.name()).collect();
+        let (worst, best) = about.range;
+        text += &format!(
+            "{}\n  {}\n  from {worst} to {best}, {best} is best; needs {} and columns {}\n",
+            about.name,
+            about.summary,
+            models.join(", "),
+            columns.join(", "),
+        );
+    }
+    print(&text)
+}
+
+/// Prints results; a reader that has seen enough, such as `head`, is no error.
+fn print(text: &str) -> Result<Done> {
+    use std::io::{ErrorKind, Write};
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(err) if err.kind() != ErrorKind::BrokenPipe => Err(Error::io("write", "standard output".as_ref())(err)),
+        _ => Ok(Done::Well),
+    }
+}

@@ -1,0 +1,63 @@
+//! Logits at the end of prompts: how likely is which next token?
+
+use super::Engine;
+use super::batch::HiddenStates;
+use super::kv::Sequence;
+use super::tree::PrefixTree;
+use crate::error::Result;
+
+/// A prompt, and the tokens whose logits are wanted at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    /// At least one token, at most [`Engine::max_tokens`].
+    pub prompt: Vec<u32>,
+    /// Tokens of the vocabulary.
+    pub candidates: Vec<u32>,
+}
+
+impl Engine {
+    /// For each probe the logits of its candidates.
+    ///
+    /// Equal beginnings are computed once, and of the output head only the candidates' rows. `on_progress` hears the
+    /// share of tokens that are computed.
+    ///
+    /// # Errors
+    /// If candle fails.
+    pub fn score(&mut self, probes: &[Probe], on_progress: &mut dyn FnMut(f64)) -> Result<Vec<Vec<f32>>> {
+        let prompts: Vec<&[u32]> = probes.iter().map(|probe| probe.prompt.as_slice()).collect();
+        let tree = self.merge(&prompts);
+        let hidden = self.compute_tree(&tree, on_progress)?;
+        let score = |(probe, &end): (&Probe, &usize)| {
+            let state = hidden[end].as_ref().expect("the state at every end was wanted");
+            self.decoder.logits_of(state, &probe.candidates)
+        };
+        probes.iter().zip(&tree.ends).map(score).collect()
+    }
+
+    /// The hidden states of the nodes at which prompts end.
+    fn compute_tree(&mut self, tree: &PrefixTree, on_progress: &mut dyn FnMut(f64)) -> Result<HiddenStates> {
+        let (n_before, n_tokens) = (self.counts.computed, tree.n_tokens());
+        let mut hidden = vec![None; tree.nodes.len()];
+        let mut rows = Vec::new();
+        // The node that was added last and those above it. Nodes that left the path are given back once computed.
+        let mut path: Vec<(usize, Sequence)> = Vec::new();
+        let mut left = Vec::new();
+        for (idx, node) in tree.nodes.iter().enumerate() {
+            while let Some((_, sequence)) = path.pop_if(|(last, _)| Some(*last) != node.parent) {
+                left.push(sequence);
+            }
+            if rows.len() >= self.options.max_rows || self.arena.n_free() < node.tokens.len() {
+                self.compute(&mut rows, &mut hidden)?;
+                left.drain(..).for_each(|sequence| self.arena.release(sequence));
+                on_progress((self.counts.computed - n_before) as f64 / n_tokens as f64);
+            }
+            let mut sequence = path.last().map(|(_, parent)| parent.fork()).unwrap_or_default();
+            self.stage(&mut sequence, &node.tokens, tree.is_end(idx).then_some(idx), &mut rows);
+            path.push((idx, sequence));
+        }
+        self.compute(&mut rows, &mut hidden)?;
+        left.extend(path.into_iter().rev().map(|(_, sequence)| sequence));
+        left.into_iter().for_each(|sequence| self.arena.release(sequence));
+        Ok(hidden)
+    }
+}

@@ -1,0 +1,69 @@
+//! Arithmetic over numbers and verdicts: means, rank measures.
+
+/// The mean; `None` of nothing.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    Some(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Average precision of a ranking: the mean, over the relevant items, of the precision at their rank.
+///
+/// In [0, 1]; 1 if all relevant items come first, 0 if none is relevant. Irrelevant items after the last relevant
+/// one do not count. Source: Ragas 0.4.3, `_calculate_average_precision`, without its epsilon of 1e-10 in the
+/// denominator: a perfect ranking is 1 here and 0.9999999999 there.
+pub fn average_precision(is_relevant: &[bool]) -> f64 {
+    let mut n_relevant = 0;
+    let mut total = 0.0;
+    for (idx, _) in is_relevant.iter().enumerate().filter(|(_, is_relevant)| **is_relevant) {
+        n_relevant += 1;
+        total += f64::from(n_relevant) / (idx + 1) as f64;
+    }
+    if n_relevant == 0 { 0.0 } else { total / f64::from(n_relevant) }
+}
+
+/// The cosine of the angle between two vectors of equal length, in [-1, 1]; `None` if one of them is zero.
+pub fn cosine(a: &[f32], b: &[f32]) -> Option<f64> {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();
+    let norms = dot(a, a).sqrt() * dot(b, b).sqrt();
+    (norms > 0.0).then(|| (dot(a, b) / norms).clamp(-1.0, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_of_nothing_is_nothing() {
+        assert_eq!(mean(&[]), None);
+        assert_eq!(mean(&[0.25, 0.75]), Some(0.5));
+    }
+
+    #[test]
+    fn average_precision_follows_the_ranks() {
+        let cases: [(&[bool], f64); 7] = [
+            (&[], 0.0),
+            (&[false, false], 0.0),
+            (&[true], 1.0),
+            (&[true, true, false], 1.0),
+            // Precision 1/3 at the only relevant rank.
+            (&[false, false, true], 1.0 / 3.0),
+            // (1/1 + 2/3) / 2
+            (&[true, false, true], 5.0 / 6.0),
+            // (1/2 + 2/3) / 2
+            (&[false, true, true], 7.0 / 12.0),
+        ];
+        for (is_relevant, expected) in cases {
+            assert!((average_precision(is_relevant) - expected).abs() < 1e-15, "{is_relevant:?}");
+        }
+    }
+
+    #[test]
+    fn cosine_of_hand_made_vectors() {
+        // 3-4-5 triangles: (3 * 4 + 4 * 3) / 25
+        assert_eq!(cosine(&[3.0, 4.0], &[4.0, 3.0]), Some(24.0 / 25.0));
+        assert_eq!(cosine(&[1.0, 0.0], &[-2.0, 0.0]), Some(-1.0));
+        assert_eq!(cosine(&[0.0, 0.0], &[1.0, 0.0]), None);
+    }
+}

@@ -1,0 +1,44 @@
+//! Text as people write it: which sentences and which language is it, and are two texts the same?
+//!
+//! Pure functions for English and Korean. Nothing here reads a file, a clock or a model.
+
+mod abbreviations;
+mod language;
+mod lines;
+mod marks;
+mod pairs;
+mod sentences;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+pub use language::{Language, detect, is_hangul};
+pub use sentences::sentences;
+
+/// The text in Unicode normalization form C, borrowed if it already is.
+///
+/// Compare texts in this form only: macOS hands out file names, and much text copied from PDFs, as separate
+/// Hangul letters (form D) that look the same and have other bytes.
+pub fn nfc(text: &str) -> Cow<'_, str> {
+    if is_nfc(text) { Cow::Borrowed(text) } else { Cow::Owned(text.nfc().collect()) }
+}
+
+/// The Levenshtein distance in characters: how many insertions, deletions and replacements lead from `a` to `b`.
+pub fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    // row[j] is the distance from the part of `a` seen so far to the first j characters of `b`.
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
