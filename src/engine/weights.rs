@@ -4,17 +4,11 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use candle_core::quantized::{GgmlDType, QMatMul, ggml_file};
-use candle_core::{Device, Tensor};
+use candle_core::{Device, Storage, Tensor};
 
 use super::gguf::{GgmlType, Gguf, TensorInfo};
+use super::kernels::matmul::{MIN_ROWS, matmul};
 use crate::error::{Error, Result};
-
-/// Matrix products are computed for at least this many rows, copies of the last row if need be.
-///
-/// Crate `gemm` and candle's Q6_K kernel sum in another order for a single row, and `gemm` again when the result has
-/// at most 256 elements. From four rows on (matrices have at least 128 columns) a row's result no longer depends on
-/// how many others there are. Four rows are also what candle's quantised kernels compute at once.
-pub const MIN_ROWS: usize = 4;
 
 /// What becomes of quantised weights when they are loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -137,6 +131,7 @@ impl Matrix {
     fn product(&self, x: &Tensor) -> candle_core::Result<Tensor> {
         match &self.weight {
             QMatMul::Tensor(weight) | QMatMul::TensorF16(weight) => float_product(x, weight),
+            // candle's Q6_K kernel also sums in another order for a single row.
             QMatMul::QTensor(_) => candle_core::Module::forward(&self.weight, x),
         }
     }
@@ -169,12 +164,20 @@ impl Linear {
     }
 }
 
-/// x W^T. With few rows crate `gemm` is twice as fast with the weights on the left; each element is summed in the same
-/// order either way.
+/// x W^T on the floats of two contiguous tensors.
 fn float_product(x: &Tensor, weight: &Tensor) -> candle_core::Result<Tensor> {
-    /// Measured with `cargo bench -- linear`: from here on turning the result costs more than it gains.
-    const FEW_ROWS: usize = 64;
-    if x.dim(0)? < FEW_ROWS { weight.matmul(&x.t()?)?.t()?.contiguous() } else { x.matmul(&weight.t()?) }
+    let (n_rows, n_in) = x.dims2()?;
+    let x = x.contiguous()?;
+    let (x_storage, x_layout) = x.storage_and_layout();
+    let (weight_storage, weight_layout) = weight.storage_and_layout();
+    let (Storage::Cpu(x), Storage::Cpu(weight)) = (&*x_storage, &*weight_storage) else {
+        candle_core::bail!("the tensors are not on the CPU");
+    };
+    let x = &x.as_slice::<f32>()?[x_layout.start_offset()..][..n_rows * n_in];
+    let weight = &weight.as_slice::<f32>()?[weight_layout.start_offset()..][..weight_layout.shape().elem_count()];
+    let out = matmul(x, weight, n_in);
+    let n_out = out.len() / n_rows;
+    Tensor::from_vec(out, (n_rows, n_out), &Device::Cpu)
 }
 
 fn candle_dtype(dtype: GgmlType) -> GgmlDType {

@@ -83,16 +83,25 @@ impl Unit<'_> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     fn compute_avx2(&self, scores: &mut Vec<f32>, out: &mut [f32]) {
-        self.compute_plain(scores, out);
+        self.compute_with(|query, rows| math::dots_avx2(query, rows), scores, out);
+    }
+
+    fn compute_plain(&self, scores: &mut Vec<f32>, out: &mut [f32]) {
+        self.compute_with(math::dots, scores, out);
     }
 
     #[inline(always)]
-    fn compute_plain(&self, scores: &mut Vec<f32>, out: &mut [f32]) {
+    fn compute_with(
+        &self,
+        dots: impl Fn(&[f32], [&[f32]; math::ROWS]) -> [f32; math::ROWS],
+        scores: &mut Vec<f32>,
+        out: &mut [f32],
+    ) {
         let head_dim = self.shape.head_dim;
         let scale = 1.0 / (head_dim as f32).sqrt();
         scores.resize(self.slots.len(), 0.0);
         for (query, out) in self.queries.chunks_exact(head_dim).zip(out.chunks_exact_mut(head_dim)) {
-            math::dots_of(query, self.rows_of(self.kv.keys), scores);
+            self.score_keys(&dots, query, scores);
             softmax(scores, scale);
             let mut start = 0;
             while head_dim - start >= WIDE {
@@ -102,6 +111,24 @@ impl Unit<'_> {
             for start in start..head_dim {
                 self.weigh_values::<1>(scores, start, out);
             }
+        }
+    }
+
+    #[inline(always)]
+    fn score_keys(
+        &self,
+        dots: impl Fn(&[f32], [&[f32]; math::ROWS]) -> [f32; math::ROWS],
+        query: &[f32],
+        scores: &mut [f32],
+    ) {
+        let mut keys = self.rows_of(self.kv.keys);
+        let mut blocks = scores.chunks_exact_mut(math::ROWS);
+        for block in &mut blocks {
+            let rows = std::array::from_fn(|_| keys.next().expect("there is a key for every score"));
+            block.copy_from_slice(&dots(query, rows));
+        }
+        for (score, key) in blocks.into_remainder().iter_mut().zip(keys) {
+            *score = math::dot(query, key);
         }
     }
 
@@ -142,20 +169,11 @@ fn softmax(scores: &mut [f32], scale: f32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::kernels::testing::floats;
 
     const SHAPE: HeadShape = HeadShape { n_heads: 4, n_kv_heads: 2, head_dim: 74 };
     /// f32 against f64: a handful of roundings on values of size one.
     const BOUND: f64 = 2e-6;
-
-    /// Floats in [-1, 1) from a fixed sequence.
-    fn floats(seed: u32, len: usize) -> Vec<f32> {
-        let mut state = seed;
-        let mut next = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
-        };
-        (0..len).map(|_| next()).collect()
-    }
 
     /// The textbook formula in f64.
     fn reference(query: &[f32], keys: &[f32], values: &[f32], slots: &[u32], head: usize) -> Vec<f64> {

@@ -8,48 +8,64 @@
 pub const LANES: usize = 8;
 
 /// Dot products are computed for this many rows side by side: one row alone would wait for its own additions.
-const ROWS: usize = 8;
+pub const ROWS: usize = 8;
 
 /// The dot product of two rows of equal length.
 #[inline(always)]
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut out = [0.0];
-    dots(a, [b], &mut out);
-    out[0]
+    dot_from(0, a, b, [0.0; LANES])
 }
 
-/// The dot products of `query` with each of `rows`, into `out`.
+/// The dot products of `query` with each of the rows, which are as long.
 #[inline(always)]
-pub fn dots_of<'a>(query: &[f32], mut rows: impl Iterator<Item = &'a [f32]>, out: &mut [f32]) {
-    let mut chunks = out.chunks_exact_mut(ROWS);
-    for out in &mut chunks {
-        let block: [&[f32]; ROWS] = std::array::from_fn(|_| rows.next().expect("there is a row for every result"));
-        dots(query, block, out);
-    }
-    for (out, row) in chunks.into_remainder().iter_mut().zip(rows) {
-        *out = dot(query, row);
-    }
+pub fn dots(query: &[f32], rows: [&[f32]; ROWS]) -> [f32; ROWS] {
+    rows.map(|row| dot(query, row))
 }
 
-#[inline(always)]
-fn dots<const N: usize>(query: &[f32], rows: [&[f32]; N], out: &mut [f32]) {
-    let mut lanes = [[0f32; LANES]; N];
+/// [`dots`] with AVX2 and FMA: the same operations on the same lanes, so the same bits.
+///
+/// # Panics
+/// If a row is shorter than the query.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+pub fn dots_avx2(query: &[f32], rows: [&[f32]; ROWS]) -> [f32; ROWS] {
+    use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_loadu_ps, _mm256_setzero_ps, _mm256_storeu_ps};
+
+    assert!(rows.iter().all(|row| row.len() >= query.len()), "a row is as long as the query");
     let n_whole = query.len() / LANES * LANES;
+    let mut sums = [_mm256_setzero_ps(); ROWS];
     for start in (0..n_whole).step_by(LANES) {
-        let x: &[f32; LANES] = query[start..start + LANES].try_into().expect("the range is LANES long");
-        for (lanes, row) in lanes.iter_mut().zip(rows) {
-            let y: &[f32; LANES] = row[start..start + LANES].try_into().expect("the range is LANES long");
-            for lane in 0..LANES {
-                lanes[lane] = x[lane].mul_add(y[lane], lanes[lane]);
+        // SAFETY: start + LANES is at most the length of the query, which no row is shorter than.
+        unsafe {
+            let x = _mm256_loadu_ps(query.as_ptr().add(start));
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                *sum = _mm256_fmadd_ps(x, _mm256_loadu_ps(row.as_ptr().add(start)), *sum);
             }
         }
     }
-    for ((out, lanes), row) in out.iter_mut().zip(&mut lanes).zip(rows) {
-        for (lane, (x, y)) in lanes.iter_mut().zip(query[n_whole..].iter().zip(&row[n_whole..])) {
-            *lane = x.mul_add(*y, *lane);
-        }
-        *out = sum_lanes(*lanes);
+    let mut out = [0.0; ROWS];
+    for ((out, sum), row) in out.iter_mut().zip(sums).zip(rows) {
+        let mut lanes = [0.0; LANES];
+        // SAFETY: `lanes` has room for the eight floats of a register.
+        unsafe { _mm256_storeu_ps(lanes.as_mut_ptr(), sum) };
+        *out = dot_from(n_whole, query, row, lanes);
     }
+    out
+}
+
+/// The dot product from element `start`, a multiple of [`LANES`], on top of what the lanes hold.
+#[inline(always)]
+fn dot_from(start: usize, a: &[f32], b: &[f32], mut lanes: [f32; LANES]) -> f32 {
+    let (mut a_chunks, mut b_chunks) = (a[start..].chunks_exact(LANES), b[start..a.len()].chunks_exact(LANES));
+    for (x, y) in (&mut a_chunks).zip(&mut b_chunks) {
+        for lane in 0..LANES {
+            lanes[lane] = x[lane].mul_add(y[lane], lanes[lane]);
+        }
+    }
+    for (lane, (x, y)) in lanes.iter_mut().zip(a_chunks.remainder().iter().zip(b_chunks.remainder())) {
+        *lane = x.mul_add(*y, *lane);
+    }
+    sum_lanes(lanes)
 }
 
 /// The sum of a row.
@@ -120,6 +136,24 @@ mod tests {
         assert_eq!(exp(f32::NEG_INFINITY), exp(-87.0));
         assert_eq!(exp(f32::INFINITY), exp(88.0));
         assert!(exp(88.0).is_finite() && exp(-87.0) > 0.0);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn dots_with_avx2_have_the_bits_of_plain_ones() {
+        use crate::engine::kernels::testing::floats;
+        if !(std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")) {
+            println!("this processor has no AVX2: there is nothing to compare");
+            return;
+        }
+        for len in [0, 1, 7, 8, 9, 64, 74, 128] {
+            let all = floats(7, 9 * len);
+            let (query, rest) = all.split_at(len);
+            let rows: [&[f32]; ROWS] = std::array::from_fn(|row| &rest[row * len..][..len]);
+            // SAFETY: the processor has AVX2 and FMA, as was just asked.
+            let wide = unsafe { dots_avx2(query, rows) };
+            assert_eq!(wide.map(f32::to_bits), dots(query, rows).map(f32::to_bits), "{len}");
+        }
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 pub mod attention;
 pub mod math;
+pub mod matmul;
+#[cfg(test)]
+pub mod testing;
 
 use rayon::prelude::*;
 
