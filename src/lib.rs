@@ -3,8 +3,6 @@
 //!
 //! Start with [`score`] for one sample, or [`run::run`] for many. `ARCHITECTURE.md` is the map.
 
-#![deny(missing_docs)]
-
 pub mod cli;
 pub mod dataset;
 pub mod embed;

@@ -88,7 +88,7 @@ pub fn pull(store: &Store, manifest: &Manifest) -> Result<()> {
 pub fn load_judge(store: &Store, name: &str) -> Result<Judge> {
     let start = Instant::now();
     let (path, mut model) = match local_path(name) {
-        Some(path) => (path.clone(), pinned_path(&path, &[path.clone()], Vec::new())?),
+        Some(path) => (path.clone(), pinned_path(&path, std::slice::from_ref(&path))?),
         None => {
             let manifest = manifest_for(name, Role::Judge)?;
             let path = store.locate(&manifest)?.join(&manifest.files[0].path);
@@ -112,7 +112,7 @@ pub fn load_embedder(store: &Store, name: &str) -> Result<(PinnedModel, Embedder
     let (folder, mut model) = match local_path(name) {
         Some(folder) => {
             let files: Vec<PathBuf> = EMBEDDER_FILES.iter().map(|file| folder.join(file)).collect();
-            (folder.clone(), pinned_path(&folder, &files, Vec::new())?)
+            (folder.clone(), pinned_path(&folder, &files)?)
         }
         None => {
             let manifest = manifest_for(name, Role::Embedder)?;
@@ -146,11 +146,11 @@ fn pinned(manifest: &Manifest) -> PinnedModel {
 }
 
 /// What is known of a model that has no manifest: the hashes of its files.
-fn pinned_path(path: &Path, files: &[PathBuf], languages: Vec<String>) -> Result<PinnedModel> {
+fn pinned_path(path: &Path, files: &[PathBuf]) -> Result<PinnedModel> {
     let file_name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let mut pins = BTreeMap::new();
     for file in files {
         pins.insert(file_name(file), store::sha256_of(file)?);
     }
-    Ok(PinnedModel { name: file_name(path), pins, languages })
+    Ok(PinnedModel { name: file_name(path), pins, languages: Vec::new() })
 }

@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Place, Result};
 use crate::sample::{Column, Sample};
-use crate::text::edit_distance;
 
 /// A column name that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +103,7 @@ pub fn near_miss(name: &str) -> Option<&'static str> {
         return None;
     }
     let name = name.trim().to_lowercase().replace([' ', '-'], "_");
-    let distance = |known: &KnownColumn| edit_distance(&name, known.name);
+    let distance = |known: &KnownColumn| strsim::levenshtein(&name, known.name);
     let nearest = COLUMNS.iter().min_by_key(|known| distance(known))?;
     // In a name as short as `id`, two changes leave nothing of it.
     (distance(nearest) <= NEAR.min(nearest.name.len() / 3)).then_some(nearest.name)

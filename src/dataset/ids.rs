@@ -6,6 +6,7 @@ use std::collections::hash_map::Entry;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Place, Result};
+use crate::hash;
 use crate::sample::Sample;
 
 /// The ids that have been given out, as hashes.
@@ -71,7 +72,7 @@ pub fn content_id(sample: &Sample) -> String {
     add_list(&mut hash, sample.reference_contexts.as_deref());
     add_list(&mut hash, sample.retrieved_context_ids.as_deref());
     add_list(&mut hash, sample.reference_context_ids.as_deref());
-    hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    hash::hex(&hash.finalize()[..8])
 }
 
 fn add_text(hash: &mut Sha256, text: Option<&str>) {

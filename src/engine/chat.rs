@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::engine::gguf::{Gguf, Metadata};
 use crate::error::{Error, Result};
+use crate::hash;
 
 /// The layout for models without a template: base models, which only continue text.
 const PLAIN: &str = "{% for message in messages %}{{ message.content }}\
@@ -122,7 +123,7 @@ impl ChatTemplate {
             hasher.update((text.len() as u64).to_le_bytes());
             hasher.update(text);
         }
-        hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hash::hex(&hasher.finalize())
     }
 
     /// A text that stands for the user's message and that occurs nowhere else.

@@ -9,6 +9,7 @@ mod batch;
 pub mod chat;
 pub mod decoder;
 pub mod gguf;
+#[expect(unsafe_code, reason = "kernels are where vectors and matrices meet the processor")]
 pub mod kernels;
 pub mod kv;
 pub mod sampler;

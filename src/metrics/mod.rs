@@ -15,7 +15,6 @@ use crate::judge::{Answers, Stop};
 use crate::model::Role;
 use crate::record::Score;
 use crate::sample::{Column, Sample};
-use crate::text;
 
 pub use answer_relevancy::AnswerRelevancy;
 pub use context_precision::ContextPrecision;
@@ -65,8 +64,8 @@ pub fn find(name: &str) -> Result<&'static dyn Metric> {
         return Ok(*metric);
     }
     let names: Vec<&str> = METRICS.iter().map(|metric| metric.about().name).collect();
-    let nearest = names.iter().min_by_key(|known| text::edit_distance(name, known)).expect("there are metrics");
-    let help = if text::edit_distance(name, nearest) <= 3 {
+    let nearest = names.iter().min_by_key(|known| strsim::levenshtein(name, known)).expect("there are metrics");
+    let help = if strsim::levenshtein(name, nearest) <= 3 {
         format!("did you mean `{nearest}`?")
     } else {
         format!("there are `{}`", names.join("`, `"))

@@ -49,25 +49,10 @@ fn unknown(name: &str) -> Error {
 /// The known name that `name` is the beginning of or nearly equal to.
 fn nearest(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
-    let is_near = |known: &str| (!name.is_empty() && known.starts_with(&name)) || edits(&name, known) <= MAX_EDITS;
+    let is_near =
+        |known: &str| (!name.is_empty() && known.starts_with(&name)) || strsim::levenshtein(&name, known) <= MAX_EDITS;
     let near = MANIFESTS.iter().map(|(known, _)| *known).filter(|known| is_near(known));
-    near.min_by_key(|known| edits(&name, known))
-}
-
-/// The Levenshtein distance: the least number of letters to insert, delete or replace.
-fn edits(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (from_idx, from_char) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = from_idx + 1;
-        for (to_idx, to_char) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(from_char != *to_char);
-            diagonal = row[to_idx + 1];
-            row[to_idx + 1] = replaced.min(row[to_idx] + 1).min(diagonal + 1);
-        }
-    }
-    row[to.len()]
+    near.min_by_key(|known| strsim::levenshtein(&name, known))
 }
 
 #[cfg(test)]
@@ -133,7 +118,7 @@ mod tests {
     fn edits_are_those_of_the_textbook() {
         // "kitten" and "sitting" are the example of every textbook: k→s, e→i, +g.
         for (from, to, expected) in [("kitten", "sitting", 3), ("", "abc", 3), ("abc", "", 3), ("abc", "abc", 0)] {
-            assert_eq!(edits(from, to), expected, "{from} {to}");
+            assert_eq!(strsim::levenshtein(from, to), expected, "{from} {to}");
         }
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
+use crate::hash;
 use crate::model::PinnedFile;
 
 /// The size of a read while hashing: large enough that the system calls do not count.
@@ -89,7 +90,7 @@ pub(super) fn copy_hashed(from: &mut dyn Read, to: &mut dyn Write) -> io::Result
         to.write_all(&buffer[..n_read])?;
         n_bytes += n_read as u64;
     }
-    Ok((n_bytes, hex(&hasher.finalize())))
+    Ok((n_bytes, hash::hex(&hasher.finalize())))
 }
 
 /// The message for bytes that have another SHA-256 than the pinned one.
@@ -161,10 +162,6 @@ fn inode(metadata: &Metadata) -> u64 {
 #[cfg(not(unix))]
 fn inode(_: &Metadata) -> u64 {
     0
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

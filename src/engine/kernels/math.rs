@@ -26,6 +26,9 @@ pub fn dots(query: &[f32], rows: [&[f32]; ROWS]) -> [f32; ROWS] {
 ///
 /// # Panics
 /// If a row is shorter than the query.
+///
+/// # Safety
+/// The processor must have AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 pub fn dots_avx2(query: &[f32], rows: [&[f32]; ROWS]) -> [f32; ROWS] {

@@ -9,6 +9,7 @@ use tokenizers::models::bpe::{BPE, Vocab};
 use super::pre::PreTokenizer;
 use crate::engine::gguf::Metadata;
 use crate::error::Result;
+use crate::hash;
 
 /// The one kind of vocabulary that can be read: byte-level byte pair encoding.
 const MODEL: &str = "gpt2";
@@ -178,7 +179,7 @@ impl<'a> Vocabulary<'a> {
             hasher.update(kind.to_le_bytes());
         }
         add_all(&mut hasher, self.metadata.strings(MERGES_KEY)?);
-        Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        Ok(hash::hex(&hasher.finalize()))
     }
 }
 
