@@ -9,7 +9,7 @@ use super::args::{EvalArgs, QuickstartArgs, ScoringArgs};
 use super::progress::RunBar;
 use super::{Done, models, print};
 use crate::dataset::Dataset;
-use crate::engine::Counts;
+use crate::engine::{Counts, Memory};
 use crate::error::{Error, Place, Result};
 use crate::judge::{Answer, Question, Settings};
 use crate::metrics::{self, METRICS, Metric};
@@ -203,7 +203,7 @@ fn score<R: BufRead>(
     )?;
     bar.finish();
     log.finish()?;
-    let info = run_info(file, started, load_secs, score_start, &summary, models.counts());
+    let info = run_info(file, started, load_secs, score_start, &summary, models.usage());
     let path = folder.finish(&summary, &info)?;
     print(&table.render(&summary))?;
     eprintln!("{} s; records, scores and summary are in {}", info.score_secs.round(), path.display());
@@ -242,10 +242,10 @@ impl Models {
         }
     }
 
-    fn counts(&self) -> Counts {
+    fn usage(&self) -> (Counts, Memory) {
         match self {
-            Self::Local(models) => models.counts(),
-            Self::Script(_) => Counts::default(),
+            Self::Local(models) => (models.counts(), models.memory()),
+            Self::Script(_) => Default::default(),
         }
     }
 }
@@ -322,7 +322,7 @@ fn run_info(
     load_secs: f64,
     score_start: Instant,
     summary: &Summary,
-    counts: Counts,
+    (counts, memory): (Counts, Memory),
 ) -> RunInfo {
     RunInfo {
         data: file.display().to_string(),
@@ -333,6 +333,8 @@ fn run_info(
         tokens_asked: summary.tokens_asked(),
         tokens_computed: counts.computed,
         tokens_written: counts.written,
+        weight_bytes: memory.weight_bytes,
+        kv_peak_bytes: memory.kv_peak_bytes,
         peak_memory_bytes: peak_memory_bytes(),
         n_threads: rayon::current_num_threads(),
         machine: format!("{} {}", std::env::consts::ARCH, std::env::consts::OS),

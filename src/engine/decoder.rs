@@ -18,9 +18,17 @@ pub struct Decoder {
     layers: Vec<Layer>,
     /// `[hidden]`
     output_norm: Tensor,
-    /// `[vocabulary, hidden]`; the embedding again where the file has no head of its own.
-    head: Matrix,
+    head: Head,
     rope: RopeTable,
+}
+
+/// The output head `[vocabulary, hidden]`.
+#[derive(Debug)]
+enum Head {
+    /// The file has none: the embedding serves again.
+    Embedding,
+    /// One of its own.
+    Own(Matrix),
 }
 
 /// One transformer block, in the order of its computation.
@@ -57,9 +65,9 @@ impl Decoder {
         let hidden = blueprint.hidden;
         let embedding = weights.matrix("token_embd.weight", n_vocab, hidden)?;
         let head = if weights.has("output.weight") {
-            weights.matrix("output.weight", n_vocab, hidden)?
+            Head::Own(weights.matrix("output.weight", n_vocab, hidden)?)
         } else {
-            embedding.clone()
+            Head::Embedding
         };
         let layers =
             (0..blueprint.n_layers).map(|idx| Layer::load(&mut weights, &blueprint, idx)).collect::<Result<_>>()?;
@@ -134,7 +142,7 @@ impl Decoder {
     /// # Errors
     /// If candle fails.
     pub fn logits(&self, hidden: &Tensor) -> Result<Vec<Vec<f32>>> {
-        let logits = || self.head.forward(hidden)?.to_vec2();
+        let logits = || self.head().forward(hidden)?.to_vec2();
         logits().map_err(Error::engine("compute logits"))
     }
 
@@ -143,14 +151,30 @@ impl Decoder {
     /// # Errors
     /// If candle fails.
     pub fn logits_of(&self, hidden: &[f32], tokens: &[u32]) -> Result<Vec<f32>> {
-        let rows = || self.head.rows(tokens)?.to_vec2::<f32>();
+        let rows = || self.head().rows(tokens)?.to_vec2::<f32>();
         let rows = rows().map_err(Error::engine("compute logits"))?;
         Ok(rows.iter().map(|row| math::dot(hidden, row)).collect())
     }
 
+    fn head(&self) -> &Matrix {
+        match &self.head {
+            Head::Embedding => &self.embedding,
+            Head::Own(head) => head,
+        }
+    }
+
+    /// Memory that the weights take.
+    pub fn weight_bytes(&self) -> usize {
+        let head = match &self.head {
+            Head::Embedding => 0,
+            Head::Own(head) => head.bytes(),
+        };
+        self.embedding.bytes() + head + self.layers.iter().map(Layer::weight_bytes).sum::<usize>()
+    }
+
     /// Tokens in the vocabulary.
     pub fn n_vocab(&self) -> usize {
-        self.head.n_out()
+        self.head().n_out()
     }
 }
 
@@ -171,6 +195,11 @@ impl Layer {
             ffn_up: weights.linear(&name("ffn_up"), feed_forward, hidden)?,
             ffn_down: weights.linear(&name("ffn_down"), hidden, feed_forward)?,
         })
+    }
+
+    fn weight_bytes(&self) -> usize {
+        let all = [&self.q, &self.k, &self.v, &self.attn_output, &self.ffn_gate, &self.ffn_up, &self.ffn_down];
+        all.into_iter().map(Linear::bytes).sum()
     }
 
     /// SwiGLU (Shazeer 2020): down(silu(gate(x)) * up(x)).

@@ -15,6 +15,8 @@ pub struct Arena {
     /// Slots nobody uses; the last is given out first.
     free: Vec<u32>,
     n_slots: usize,
+    /// The most slots that were ever in use.
+    n_used_max: usize,
 }
 
 #[derive(Debug)]
@@ -56,12 +58,12 @@ impl Sequence {
 impl Arena {
     /// An arena for `n_layers` layers that may use `budget_bytes`.
     pub fn new(shape: HeadShape, n_layers: usize, budget_bytes: usize) -> Self {
-        let slot_bytes = 2 * n_layers * shape.kv_dim() * size_of::<f32>();
+        let slot_bytes = slot_bytes(shape, n_layers);
         let n_slots = budget_bytes / slot_bytes;
         // Zeroed by the operating system, page by page, when first touched.
         let cache = || vec![0f32; n_slots * shape.kv_dim()];
         let layers = (0..n_layers).map(|_| Layer { keys: cache(), values: cache() }).collect();
-        Self { shape, layers, free: (0..n_slots as u32).rev().collect(), n_slots }
+        Self { shape, layers, free: (0..n_slots as u32).rev().collect(), n_slots, n_used_max: 0 }
     }
 
     /// Tokens that fit in all.
@@ -74,6 +76,11 @@ impl Arena {
         self.free.len()
     }
 
+    /// Bytes of the most tokens that were ever in it: as much memory as it takes.
+    pub fn peak_bytes(&self) -> usize {
+        self.n_used_max * slot_bytes(self.shape, self.layers.len())
+    }
+
     /// Appends room for `n_tokens` to the sequence.
     ///
     /// # Panics
@@ -81,6 +88,7 @@ impl Arena {
     pub fn extend(&mut self, sequence: &mut Sequence, n_tokens: usize) {
         let kept = self.free.len().checked_sub(n_tokens).expect("a sequence is admitted only if it fits");
         sequence.slots.extend(self.free.drain(kept..).rev());
+        self.n_used_max = self.n_used_max.max(self.n_slots - self.free.len());
     }
 
     /// Gives the sequence's own slots back.
@@ -104,6 +112,11 @@ impl Arena {
             layer.values[to..to + kv_dim].copy_from_slice(&values[from..from + kv_dim]);
         }
     }
+}
+
+/// Keys and values of one token in all layers.
+fn slot_bytes(shape: HeadShape, n_layers: usize) -> usize {
+    2 * n_layers * shape.kv_dim() * size_of::<f32>()
 }
 
 #[cfg(test)]
@@ -130,6 +143,7 @@ mod tests {
         assert_eq!(arena.n_free(), 5);
         arena.release(prefix);
         assert_eq!(arena.n_free(), 8);
+        assert_eq!(arena.peak_bytes(), 5 * 16);
     }
 
     #[test]

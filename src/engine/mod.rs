@@ -85,6 +85,15 @@ pub struct Counts {
     pub written: u64,
 }
 
+/// Memory of an engine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Memory {
+    /// Weights, with the tiles that candle makes of quantised ones.
+    pub weight_bytes: usize,
+    /// The most keys and values that were ever kept.
+    pub kv_peak_bytes: usize,
+}
+
 impl Engine {
     /// Loads a GGUF file.
     ///
@@ -118,6 +127,11 @@ impl Engine {
     /// Tokens so far.
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Memory that the weights take, and the most that keys and values ever took.
+    pub fn memory(&self) -> Memory {
+        Memory { weight_bytes: self.decoder.weight_bytes(), kv_peak_bytes: self.arena.peak_bytes() }
     }
 
     /// Counts prompts and merges their beginnings.

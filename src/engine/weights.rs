@@ -28,7 +28,7 @@ pub struct Weights<'a> {
 }
 
 /// A weight matrix `[out, in]`, perhaps quantised.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Matrix {
     weight: QMatMul,
     n_out: usize,
@@ -144,6 +144,20 @@ impl Matrix {
         self.weight.embedding(&Tensor::new(ids, &Device::Cpu)?)
     }
 
+    /// Memory it takes: for quantised weights the file's blocks and the tiles that candle makes of them at first use
+    /// (`candle-core/src/quantized/repack_x86.rs`: 3072 or 5120 bytes for 16 x 256 weights).
+    pub fn bytes(&self) -> usize {
+        match &self.weight {
+            QMatMul::Tensor(weight) | QMatMul::TensorF16(weight) => {
+                weight.elem_count() * weight.dtype().size_in_bytes()
+            }
+            QMatMul::QTensor(weight) => {
+                let tile_bytes = if weight.dtype() == GgmlDType::Q4K { 3072 } else { 5120 };
+                weight.storage_size_in_bytes() + weight.shape().elem_count() / (16 * 256) * tile_bytes
+            }
+        }
+    }
+
     /// Rows of the matrix.
     pub fn n_out(&self) -> usize {
         self.n_out
@@ -151,6 +165,11 @@ impl Matrix {
 }
 
 impl Linear {
+    /// Memory that the weight takes; a bias is next to nothing.
+    pub fn bytes(&self) -> usize {
+        self.matrix.bytes()
+    }
+
     /// x W^T + b for `x` of shape `[rows, in]`: `[rows, out]`.
     ///
     /// # Errors

@@ -44,6 +44,10 @@ pub struct RunInfo {
     pub tokens_computed: u64,
     /// Tokens written.
     pub tokens_written: u64,
+    /// The judge's weights in memory.
+    pub weight_bytes: usize,
+    /// The most keys and values of the judge that were ever kept.
+    pub kv_peak_bytes: usize,
     /// The largest resident memory so far, where the system tells.
     pub peak_memory_bytes: Option<u64>,
     /// Threads.

@@ -7,7 +7,7 @@ use super::labels::LabelTrie;
 use crate::engine::sampler::Sampling;
 use crate::engine::score::Probe;
 use crate::engine::write::{Request, Until, Written};
-use crate::engine::{Counts, Engine};
+use crate::engine::{Counts, Engine, Memory};
 use crate::error::Result;
 use crate::judge::{Answer, Form, Key, Labels, Prompt, Reply, Segment};
 use crate::record::PinnedModel;
@@ -80,6 +80,11 @@ impl Judge {
     /// Tokens so far.
     pub fn counts(&self) -> Counts {
         self.engine.counts()
+    }
+
+    /// Memory of the engine.
+    pub fn memory(&self) -> Memory {
+        self.engine.memory()
     }
 
     /// P(yes) for each question.

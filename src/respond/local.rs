@@ -3,7 +3,7 @@
 use super::Responder;
 use super::judge::{Judge, TextAsk, VerdictAsk};
 use crate::embed::Embedder;
-use crate::engine::Counts;
+use crate::engine::{Counts, Memory};
 use crate::error::{Error, Result};
 use crate::judge::{Answer, Question, Reply};
 use crate::record::PinnedModel;
@@ -24,6 +24,11 @@ impl LocalModels {
     /// Tokens of the judge so far.
     pub fn counts(&self) -> Counts {
         self.judge.as_ref().map(Judge::counts).unwrap_or_default()
+    }
+
+    /// Memory of the judge.
+    pub fn memory(&self) -> Memory {
+        self.judge.as_ref().map(Judge::memory).unwrap_or_default()
     }
 
     fn the_judge(&mut self) -> Result<&mut Judge> {
