@@ -59,6 +59,8 @@ impl RunBar {
 #[derive(Debug, Default)]
 pub struct PullBar {
     bar: Option<ProgressBar>,
+    /// Why a source failed last: it is said once, not for every file.
+    failure: String,
 }
 
 #[cfg(feature = "pull")]
@@ -76,8 +78,10 @@ impl PullBar {
             }
             PullEvent::Failed { file, from, reason } => {
                 self.clear();
-                let reason = reason.lines().next().unwrap_or_default();
-                eprintln!("  {file} not from {from}: {reason}");
+                if reason != self.failure {
+                    eprintln!("  {file} not from {from}: {}", reason.lines().next().unwrap_or_default());
+                    reason.clone_into(&mut self.failure);
+                }
             }
             PullEvent::Done { file } => {
                 self.clear();
