@@ -11,6 +11,11 @@
 //! has = ["List the statements"]
 //! text = "Paris is in France.\nParis has a river."
 //!
+//! [[write]]
+//! has = ["France"]
+//! draw = 1                     # answers this draw alone, see `judge::Question`
+//! text = "Where is Paris?"
+//!
 //! [[embed]]                    # the first entry whose texts all occur in the text answers
 //! has = ["Where"]
 //! vector = [0.6, 0.8]
@@ -53,6 +58,8 @@ struct Rule {
     /// Texts that must all occur in the question.
     #[serde(default)]
     has: Vec<String>,
+    /// The draw that it answers; `None` answers any.
+    draw: Option<u32>,
     p_yes: Option<f64>,
     text: Option<String>,
     vector: Option<Vec<f32>>,
@@ -80,12 +87,12 @@ impl Script {
     }
 
     fn reply(&self, question: &Question) -> Reply {
-        let (kind, rules, asked) = match question {
-            Question::Verdict { prompt, .. } => ("verdict", &self.rules.verdict, prompt.to_string()),
-            Question::Write { prompt, .. } => ("write", &self.rules.write, prompt.to_string()),
-            Question::Embed { text } => ("embed", &self.rules.embed, text.clone()),
+        let (kind, rules, asked, draw) = match question {
+            Question::Verdict { prompt, .. } => ("verdict", &self.rules.verdict, prompt.to_string(), None),
+            Question::Write { prompt, draw, .. } => ("write", &self.rules.write, prompt.to_string(), Some(*draw)),
+            Question::Embed { text } => ("embed", &self.rules.embed, text.clone(), None),
         };
-        let found = rules.iter().find(|rule| rule.has.iter().all(|text| asked.contains(text)));
+        let found = rules.iter().find(|rule| rule.fits(&asked, draw));
         let answer = found
             .and_then(|rule| rule.answer(kind))
             .unwrap_or_else(|| Answer::Failed(format!("the script has no `{kind}` for: {asked}")));
@@ -95,6 +102,10 @@ impl Script {
 }
 
 impl Rule {
+    fn fits(&self, asked: &str, draw: Option<u32>) -> bool {
+        self.has.iter().all(|text| asked.contains(text)) && (self.draw.is_none() || self.draw == draw)
+    }
+
     fn answer(&self, kind: &str) -> Option<Answer> {
         if let Some(reason) = &self.fails {
             return Some(Answer::Failed(reason.clone()));
