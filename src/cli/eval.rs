@@ -69,7 +69,7 @@ pub fn eval(store: &Store, args: &EvalArgs) -> Result<Done> {
     let metrics = if args.metrics.is_empty() {
         survey.all_metrics()
     } else {
-        args.metrics.iter().map(|name| survey.metric(name)).collect::<Result<_>>()?
+        survey.metrics(&args.metrics)?
     };
     if metrics.is_empty() {
         return Err(survey.no_metrics());
@@ -126,11 +126,17 @@ impl Survey {
         METRICS.iter().copied().filter(|metric| self.has(*metric)).collect()
     }
 
-    /// The metric of this name, if the file has its columns.
-    fn metric(&self, name: &str) -> Result<&'static dyn Metric> {
+    /// The metrics of these names, each once and in the order of the table, if the file has their columns.
+    fn metrics(&self, names: &[String]) -> Result<Vec<&'static dyn Metric>> {
+        names.iter().try_for_each(|name| self.check_columns(name))?;
+        let is_asked = |metric: &&dyn Metric| names.iter().any(|name| name == metric.about().name);
+        Ok(METRICS.iter().copied().filter(is_asked).collect())
+    }
+
+    fn check_columns(&self, name: &str) -> Result<()> {
         let metric = metrics::find(name)?;
         let missing = metric.about().columns.iter().find(|column| !self.columns.contains(column));
-        let Some(missing) = missing else { return Ok(metric) };
+        let Some(missing) = missing else { return Ok(()) };
         let message = format!("no column `{}`, which metric `{name}` needs", missing.name());
         let help = format!("found {}; rename a column, or leave the metric out", self.found());
         Err(Error::Dataset { place: Place::file(&self.file), message, help })
