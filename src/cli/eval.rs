@@ -66,15 +66,14 @@ fn fetch_missing(store: &Store, args: &ScoringArgs) -> Result<()> {
 pub fn eval(store: &Store, args: &EvalArgs) -> Result<Done> {
     let limit = args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let survey = Survey::of(Dataset::open(&args.file)?, &args.file, limit)?;
-    let metrics = if args.metrics.is_empty() {
-        survey.all_metrics()
-    } else {
-        survey.metrics(&args.metrics)?
-    };
+    let metrics = if args.metrics.is_empty() { survey.all_metrics() } else { survey.metrics(&args.metrics)? };
     if metrics.is_empty() {
         return Err(survey.no_metrics());
     }
-    survey.warn();
+    survey.warn_of_bad_rows();
+    if args.metrics.is_empty() {
+        survey.warn_of_left_out_metrics();
+    }
     let rows = Dataset::open(&args.file)?;
     score(store, &args.scoring, &args.file, &survey, metrics, rows)
 }
@@ -153,8 +152,7 @@ impl Survey {
         names.join(", ")
     }
 
-    /// Names bad rows and metrics that are left out.
-    fn warn(&self) {
+    fn warn_of_bad_rows(&self) {
         for err in &self.warnings {
             eprintln!("warning: {err}");
             if let Some(help) = err.help() {
@@ -164,6 +162,9 @@ impl Survey {
         if self.n_bad > 0 {
             eprintln!("warning: {} of {} rows cannot be read; their cells will be failed", self.n_bad, self.n_rows);
         }
+    }
+
+    fn warn_of_left_out_metrics(&self) {
         for metric in METRICS.iter().filter(|metric| !self.has(**metric)) {
             let missing = metric.about().columns.iter().filter(|column| !self.columns.contains(column));
             let missing: Vec<&str> = missing.map(|column| column.name()).collect();
