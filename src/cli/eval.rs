@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use super::args::{EvalArgs, QuickstartArgs, ScoringArgs};
 use super::progress::RunBar;
-use super::{Done, models, print};
+use super::{Done, models, print, tell};
 use crate::dataset::Dataset;
 use crate::engine::{Counts, Memory};
 use crate::error::{Error, Place, Result};
@@ -39,7 +39,10 @@ pub fn quickstart(store: &Store, args: &QuickstartArgs) -> Result<Done> {
     let open = || Dataset::read(name, EXAMPLE.as_bytes());
     let survey = Survey::of(open()?, name, usize::MAX)?;
     let metrics = survey.all_metrics();
-    eprintln!("the built-in example: {} samples; see examples/README.md for what is wrong with which", survey.n_rows);
+    tell(format_args!(
+        "the built-in example: {} samples; see examples/README.md for what is wrong with which",
+        survey.n_rows
+    ));
     score(store, &args.scoring, name, &survey, metrics, open()?)
 }
 
@@ -154,13 +157,16 @@ impl Survey {
 
     fn warn_of_bad_rows(&self) {
         for err in &self.warnings {
-            eprintln!("warning: {err}");
+            tell(format_args!("warning: {err}"));
             if let Some(help) = err.help() {
-                eprintln!("help: {help}");
+                tell(format_args!("help: {help}"));
             }
         }
         if self.n_bad > 0 {
-            eprintln!("warning: {} of {} rows cannot be read; their cells will be failed", self.n_bad, self.n_rows);
+            tell(format_args!(
+                "warning: {} of {} rows cannot be read; their cells will be failed",
+                self.n_bad, self.n_rows
+            ));
         }
     }
 
@@ -168,7 +174,7 @@ impl Survey {
         for metric in METRICS.iter().filter(|metric| !self.has(**metric)) {
             let missing = metric.about().columns.iter().filter(|column| !self.columns.contains(column));
             let missing: Vec<&str> = missing.map(|column| column.name()).collect();
-            eprintln!("left out: {}, the file has no `{}`", metric.about().name, missing.join("`, `"));
+            tell(format_args!("left out: {}, the file has no `{}`", metric.about().name, missing.join("`, `")));
         }
     }
 }
@@ -213,7 +219,7 @@ fn score<R: BufRead>(
     let info = run_info(file, started, load_secs, score_start, &summary, models.usage());
     let path = folder.finish(&summary, &info)?;
     print(&table.render(&summary))?;
-    eprintln!("{} s; records, scores and summary are in {}", info.score_secs.round(), path.display());
+    tell(format_args!("{} s; records, scores and summary are in {}", info.score_secs.round(), path.display()));
     Ok(if summary.n_failed() > 0 { Done::WithFailures } else { Done::Well })
 }
 

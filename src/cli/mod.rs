@@ -5,6 +5,7 @@ mod eval;
 mod models;
 mod progress;
 
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -38,7 +39,7 @@ pub fn main() -> ExitCode {
         Ok(Ok(Done::WithFailures)) => ExitCode::from(EXIT_FAILURES),
         Ok(Err(err)) => report(&err),
         Err(_) => {
-            eprintln!("help: this is a bug in ragstone; what was written so far is in the run folder");
+            tell(format_args!("help: this is a bug in ragstone; what was written so far is in the run folder"));
             ExitCode::from(EXIT_BUG)
         }
     }
@@ -55,9 +56,9 @@ fn run(cli: &Cli) -> Result<Done> {
 }
 
 fn report(err: &Error) -> ExitCode {
-    eprintln!("error: {err}");
+    tell(format_args!("error: {err}"));
     if let Some(help) = err.help() {
-        eprintln!("help: {help}");
+        tell(format_args!("help: {help}"));
     }
     let is_ours = matches!(err, Error::Engine { .. });
     ExitCode::from(if is_ours { EXIT_BUG } else { EXIT_USAGE })
@@ -81,9 +82,13 @@ fn print_metrics() -> Result<Done> {
     print(&text)
 }
 
+/// Says something beside the results, on stderr; that nobody listens, as after `2>&1 | head`, is no error.
+fn tell(line: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 /// Prints results; a reader that has seen enough, such as `head`, is no error.
 fn print(text: &str) -> Result<Done> {
-    use std::io::{ErrorKind, Write};
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(err) if err.kind() != ErrorKind::BrokenPipe => Err(Error::io("write", "standard output".as_ref())(err)),
         _ => Ok(Done::Well),

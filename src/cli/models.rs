@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::args::ModelsCommand;
-use super::{Done, print};
+use super::{Done, print, tell};
 use crate::embed::Embedder;
 use crate::engine::{ARITHMETIC, Engine, Options};
 use crate::error::{Error, Result};
@@ -78,7 +78,7 @@ pub fn pull(store: &Store, manifest: &Manifest) -> Result<()> {
     if store.locate(manifest).is_ok() {
         return Ok(());
     }
-    eprintln!("{}: licence {}", manifest.name, manifest.licence);
+    tell(format_args!("{}: licence {}", manifest.name, manifest.licence));
     let mut bar = super::progress::PullBar::default();
     store.pull(manifest, &mut |event| bar.show(&event))?;
     Ok(())
@@ -103,7 +103,7 @@ pub fn load_judge(store: &Store, name: &str) -> Result<Judge> {
         ("device", "cpu".to_owned()),
     ];
     model.pins.extend(more.map(|(key, value)| (key.to_owned(), value)));
-    eprintln!("judge {} loaded in {:.1} s", model.name, start.elapsed().as_secs_f64());
+    tell(format_args!("judge {} loaded in {:.1} s", model.name, start.elapsed().as_secs_f64()));
     Ok(Judge::new(model, engine))
 }
 

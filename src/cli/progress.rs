@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::tell;
 use crate::run::Event;
 #[cfg(feature = "pull")]
 use crate::store::PullEvent;
@@ -45,7 +46,7 @@ impl RunBar {
 
     /// Prints a line above the bar.
     pub fn print(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| tell(format_args!("{text}")));
     }
 
     /// Removes the bar.
@@ -68,7 +69,7 @@ impl PullBar {
     /// Shows what happened.
     pub fn show(&mut self, event: &PullEvent<'_>) {
         match *event {
-            PullEvent::Waiting => eprintln!("another ragstone fetches this model, waiting for it"),
+            PullEvent::Waiting => tell(format_args!("another ragstone fetches this model, waiting for it")),
             PullEvent::Kept { .. } => {}
             PullEvent::Started { file, bytes, from } => self.start(file, bytes, from),
             PullEvent::Reached { bytes } => {
@@ -79,13 +80,14 @@ impl PullBar {
             PullEvent::Failed { file, from, reason } => {
                 self.clear();
                 if reason != self.failure {
-                    eprintln!("  {file} not from {from}: {}", reason.lines().next().unwrap_or_default());
+                    let reason = reason.lines().next().unwrap_or_default();
+                    tell(format_args!("  {file} not from {from}: {reason}"));
                     reason.clone_into(&mut self.failure);
                 }
             }
             PullEvent::Done { file } => {
                 self.clear();
-                eprintln!("  {file}: SHA-256 as pinned");
+                tell(format_args!("  {file}: SHA-256 as pinned"));
             }
         }
     }
@@ -96,7 +98,7 @@ impl PullBar {
         let style = ProgressStyle::with_template(template).expect("the template is constant");
         let bar = ProgressBar::new(bytes).with_style(style).with_message(format!("{file} from {from}"));
         if bar.is_hidden() {
-            eprintln!("  {file}, {:.1} MB, from {from}", bytes as f64 / 1e6);
+            tell(format_args!("  {file}, {:.1} MB, from {from}", bytes as f64 / 1e6));
         }
         self.bar = Some(bar);
     }
