@@ -46,12 +46,12 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<Done> {
-    let store = Store::open(cli.home.as_deref())?;
+    let store = || Store::open(cli.home.as_deref());
     match &cli.command {
-        Command::Quickstart(args) => eval::quickstart(&store, args),
-        Command::Eval(args) => eval::eval(&store, args),
+        Command::Quickstart(args) => eval::quickstart(&store()?, args),
+        Command::Eval(args) => eval::eval(&store()?, args),
         Command::Metrics => print_metrics(),
-        Command::Models(command) => models::run(&store, command),
+        Command::Models(command) => models::run(&store()?, command),
     }
 }
 
