@@ -61,10 +61,13 @@ fn list(store: &Store) -> Result<Done> {
 
 fn verify(store: &Store, names: &[String]) -> Result<Done> {
     let manifests = if names.is_empty() {
-        store::catalog().into_iter().filter(|manifest| store.has(manifest)).collect()
+        store::catalog().into_iter().filter(|manifest| store.has_part(manifest)).collect()
     } else {
         names.iter().map(|name| store::find(name)).collect::<Result<Vec<_>>>()?
     };
+    if manifests.is_empty() {
+        return print("there is no model in the store\n");
+    }
     for manifest in manifests {
         store.verify(&manifest)?;
         print(&format!("{}: every file is as pinned\n", manifest.name))?;

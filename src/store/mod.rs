@@ -82,6 +82,12 @@ impl Store {
         manifest.files.iter().all(is_there)
     }
 
+    /// Whether a file of the model is there, right or not.
+    pub fn has_part(&self, manifest: &Manifest) -> bool {
+        let folder = self.folder(manifest);
+        manifest.files.iter().any(|file| folder.join(&file.path).exists())
+    }
+
     fn check_files(&self, manifest: &Manifest, check: fn(&Path, &PinnedFile, &str) -> Result<()>) -> Result<PathBuf> {
         let folder = self.folder(manifest);
         check_presence(manifest, &folder)?;
