@@ -177,6 +177,9 @@ impl Ask for Direction<'_> {
 
     fn read(&self, answer: &Answer, _: &Settings) -> Result<Vec<f32>, Stop> {
         let Answer::Vector(vector) = answer else { return Err(wrong_kind("a vector", answer)) };
+        if vector.iter().any(|x| !x.is_finite()) {
+            return Err(Stop::Failed("the embedder gave a vector with infinity or NaN in it".to_owned()));
+        }
         Ok(vector.clone())
     }
 }
