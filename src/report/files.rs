@@ -17,6 +17,9 @@ use super::Summary;
 use crate::error::{Error, Result};
 use crate::record::{Header, Record};
 
+/// The files of a run, the first of them written first; none is ever overwritten.
+const FILES: &[&str] = &["records.jsonl", "scores.csv", "summary.json", "run.json"];
+
 /// A run folder being written; records and scores go to disk one by one.
 #[derive(Debug)]
 pub struct RunFolder {
@@ -62,8 +65,8 @@ impl RunFolder {
     /// # Errors
     /// If it already holds a run, or cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<Self> {
-        if path.join("records.jsonl").exists() {
-            let message = format!("`{}` already holds a run", path.display());
+        if let Some(name) = FILES.iter().find(|name| path.join(name).exists()) {
+            let message = format!("`{}` already holds a run: found `{name}`", path.display());
             return Err(Error::usage(message, "name another folder with `--out DIR`"));
         }
         fs::create_dir_all(path).map_err(Error::io("create the folder", path))?;
