@@ -80,8 +80,8 @@ impl PullBar {
             PullEvent::Failed { file, from, reason } => {
                 self.clear();
                 if reason != self.failure {
-                    let reason = reason.lines().next().unwrap_or_default();
-                    tell(format_args!("  {file} not from {from}: {reason}"));
+                    let line = reason.lines().next().unwrap_or_default();
+                    tell(format_args!("  {file} not from {from}: {line}"));
                     reason.clone_into(&mut self.failure);
                 }
             }
