@@ -1,7 +1,7 @@
 //! The language model: tokens in, tokens and logits out. It knows nothing of RAG.
 //!
 //! To read it, follow a prompt: [`chat`] and [`tokenizer`] make tokens of it, [`tree`] merges it with others,
-//! [`score`] and [`write`] pack tokens into [`batch`]es, and the [`decoder`] computes them over the [`kv`] cache.
+//! [`mod@score`] and [`mod@write`] pack tokens into batches, and the [`decoder`] computes them over the [`kv`] cache.
 //! A file gets in through [`gguf`] (checked), [`arch`] (blueprint) and [`weights`].
 
 pub mod arch;

@@ -12,7 +12,7 @@ use crate::text::Language;
 pub enum Answer {
     /// The probability of yes, in [0, 1].
     Verdict {
-        /// P(yes) / (P(yes) + P(no)).
+        /// P(yes) / (P(yes) + P(no)), moved so that one half lies between the anchors.
         p_yes: f64,
     },
     /// The written text, raw.

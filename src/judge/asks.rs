@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::answers::{Answer, Ask, Settings, Stop};
 use super::prompts::{Pack, Slot, Task};
-use super::question::{Form, Question};
+use super::question::{Form, Labels, Question};
 use crate::text::{self, Language};
 
 /// A yes or no with its confidence.
@@ -127,8 +127,15 @@ impl Ask for Useful<'_> {
 impl Ask for Noncommittal<'_> {
     type Reply = Verdict;
 
+    /// The prompt asks whether the response says something definite, so its no is our yes: small judges tend to answer
+    /// no to a text full of negations, whatever is asked (`docs/judge-quality.md`).
     fn question(&self, language: Language, _: &Settings) -> Question {
-        verdict(language, Task::Noncommittal, &[(Slot::Response, &[self.response])])
+        let pack = Pack::of(language);
+        Question::Verdict {
+            prompt: pack.prompt(Task::Noncommittal, &[(Slot::Response, &[self.response])]),
+            labels: Labels { yes: pack.labels.no.clone(), no: pack.labels.yes.clone() },
+            anchors: pack.anchor_prompts(Task::Noncommittal),
+        }
     }
 
     fn read(&self, answer: &Answer, settings: &Settings) -> Result<Verdict, Stop> {
@@ -138,7 +145,11 @@ impl Ask for Noncommittal<'_> {
 
 fn verdict(language: Language, task: Task, slots: &[(Slot, &[&str])]) -> Question {
     let pack = Pack::of(language);
-    Question::Verdict { prompt: pack.prompt(task, slots), labels: pack.labels.clone() }
+    Question::Verdict {
+        prompt: pack.prompt(task, slots),
+        labels: pack.labels.clone(),
+        anchors: pack.anchor_prompts(task),
+    }
 }
 
 fn read_verdict(answer: &Answer, settings: &Settings) -> Result<Verdict, Stop> {

@@ -1,6 +1,6 @@
 //! Questions and answers: what is a judge asked, in which words, and what did it say?
 //!
-//! A metric [`asks`](asks); [`Answers`] knows the answer or notes the [`Question`]; whoever drives the metric has the
+//! A metric asks ([`asks`]); [`Answers`] knows the answer or notes the [`Question`]; whoever drives the metric has the
 //! open questions answered by a responder, keeps the answers in the [`AnswerStore`], and lets the metric try again.
 
 pub mod answers;

@@ -15,6 +15,8 @@ pub enum Question {
         prompt: Prompt,
         /// The words that mean yes and no.
         labels: Labels,
+        /// The same question about other texts, half of them with the answer yes and half with no: where is the middle?
+        anchors: Vec<Prompt>,
     },
     /// A text.
     Write {
@@ -148,6 +150,7 @@ mod tests {
         let verdict = |segment| Question::Verdict {
             prompt: Prompt { system: String::new(), user: vec![segment] },
             labels: Labels { yes: vec![], no: vec![] },
+            anchors: vec![],
         };
         let pins = Pins::default();
         let (words, data) = (Segment::Words("x".into()), Segment::Data("x".into()));

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ops::Range;
 
 use super::labels::LabelTrie;
 use crate::engine::sampler::Sampling;
@@ -11,6 +12,7 @@ use crate::engine::{Counts, Engine, Memory};
 use crate::error::Result;
 use crate::judge::{Answer, Form, Key, Labels, Prompt, Reply, Segment};
 use crate::record::PinnedModel;
+use crate::stats;
 
 /// Temperature of drawn texts: varied, but not wild.
 const TEMPERATURE: f64 = 0.7;
@@ -28,6 +30,14 @@ pub struct Judge {
     engine: Engine,
     /// What the chat template puts around the user turn, by system turn: rendering it takes milliseconds.
     frames: HashMap<String, Frame>,
+    /// The logit of yes for each anchor that was asked.
+    anchors: HashMap<String, f64>,
+}
+
+/// What the judge said to a question of yes or no, or why it could not be asked.
+struct Decision {
+    p_yes: Result<f64, String>,
+    n_tokens: usize,
 }
 
 /// Tokens around the user turn.
@@ -44,6 +54,8 @@ pub struct VerdictAsk<'a> {
     pub prompt: &'a Prompt,
     /// The words that mean yes and no.
     pub labels: &'a Labels,
+    /// The same question about texts whose right answers are half yes and half no.
+    pub anchors: &'a [Prompt],
 }
 
 /// A question for a text.
@@ -69,7 +81,7 @@ struct Encoded {
 impl Judge {
     /// A judge; `model` is what the run header says of the engine's file.
     pub fn new(model: PinnedModel, engine: Engine) -> Self {
-        Self { model, engine, frames: HashMap::new() }
+        Self { model, engine, frames: HashMap::new(), anchors: HashMap::new() }
     }
 
     /// What the run header says of it.
@@ -87,35 +99,70 @@ impl Judge {
         self.engine.memory()
     }
 
-    /// P(yes) for each question.
+    /// P(yes) for each question, moved so that one half lies in the middle between the anchors.
+    ///
+    /// Small judges lean to one answer, in each task in its own way. With p the probability of yes and p_i those of the
+    /// anchors, whose right answers are half yes and half no, the result is sigmoid(logit(p) - mean of logit(p_i)): as
+    /// the contextual calibration of Zhao et al., "Calibrate Before Use", 2021, section 5, with anchors in place of an
+    /// input without content, whose wording decided too much (`docs/judge-quality.md`).
     ///
     /// # Errors
     /// If the chat template or the engine fails.
     pub fn decide(&mut self, asks: &[VerdictAsk<'_>], on_progress: &mut dyn FnMut(f64)) -> Result<Vec<Reply>> {
-        let mut probes = Vec::new();
-        let mut plans = Vec::new();
-        for ask in asks {
-            let prompt = self.encode(ask.prompt)?;
-            let trie = self.trie(ask.labels);
-            let first = probes.len();
-            if let Some(failure) = self.too_long(prompt.tokens.len(), trie.as_ref().map_or(0, LabelTrie::depth)) {
-                plans.push((prompt, Err(failure), first..first));
-                continue;
-            }
-            for (path, candidates) in trie.iter().flat_map(LabelTrie::branches) {
-                probes.push(Probe { prompt: [prompt.tokens.as_slice(), &path].concat(), candidates });
-            }
-            plans.push((prompt, trie, first..probes.len()));
-        }
-        let logits = self.engine.score(&probes, on_progress)?;
-        let reply = |(prompt, trie, range): (Encoded, Result<LabelTrie, String>, std::ops::Range<usize>)| {
-            let answer = match trie {
-                Ok(trie) => Answer::Verdict { p_yes: trie.p_yes(&logits[range]) },
+        self.ask_anchors(asks)?;
+        let questions: Vec<(&Prompt, &Labels)> = asks.iter().map(|ask| (ask.prompt, ask.labels)).collect();
+        let decisions = self.p_yes(&questions, on_progress)?;
+        let reply = |(ask, decision): (&VerdictAsk<'_>, Decision)| {
+            let answer = match decision.p_yes {
+                Ok(p_yes) => Answer::Verdict { p_yes: sigmoid(logit(p_yes) - self.middle(ask.anchors)) },
                 Err(reason) => Answer::Failed(reason),
             };
-            Reply { answer, tokens_asked: prompt.tokens.len() as u64 }
+            Reply { answer, tokens_asked: decision.n_tokens as u64 }
         };
-        Ok(plans.into_iter().map(reply).collect())
+        Ok(asks.iter().zip(decisions).map(reply).collect())
+    }
+
+    /// Asks the anchors that were not asked before.
+    fn ask_anchors(&mut self, asks: &[VerdictAsk<'_>]) -> Result<()> {
+        let mut new: Vec<(&Prompt, &Labels)> = Vec::new();
+        for (anchor, labels) in asks.iter().flat_map(|ask| ask.anchors.iter().map(|anchor| (anchor, ask.labels))) {
+            if !self.anchors.contains_key(&anchor.to_string()) && !new.iter().any(|(known, _)| *known == anchor) {
+                new.push((anchor, labels));
+            }
+        }
+        let decisions = self.p_yes(&new, &mut |_| ())?;
+        for ((anchor, _), decision) in new.into_iter().zip(decisions) {
+            // Labels that cannot be told apart fail the question itself, with their reason.
+            self.anchors.insert(anchor.to_string(), decision.p_yes.map_or(0.0, logit));
+        }
+        Ok(())
+    }
+
+    /// The mean logit of yes over anchors; 0 if there are none.
+    fn middle(&self, anchors: &[Prompt]) -> f64 {
+        let logits: Vec<f64> = anchors.iter().map(|anchor| self.anchors[&anchor.to_string()]).collect();
+        stats::mean(&logits).unwrap_or(0.0)
+    }
+
+    /// The probability of yes, as the judge gives it.
+    fn p_yes(&mut self, asks: &[(&Prompt, &Labels)], on_progress: &mut dyn FnMut(f64)) -> Result<Vec<Decision>> {
+        let mut probes = Vec::new();
+        let mut plans = Vec::new();
+        for (prompt, labels) in asks {
+            let tokens = self.encode(prompt)?.tokens;
+            let first = probes.len();
+            let trie = self.trie(labels).and_then(|trie| self.check_length(tokens.len(), trie.depth()).map(|()| trie));
+            for (path, candidates) in trie.iter().flat_map(LabelTrie::branches) {
+                probes.push(Probe { prompt: [tokens.as_slice(), &path].concat(), candidates });
+            }
+            plans.push((tokens.len(), trie, first..probes.len()));
+        }
+        let logits = self.engine.score(&probes, on_progress)?;
+        let decide = |(n_tokens, trie, range): (usize, Result<LabelTrie, String>, Range<usize>)| Decision {
+            p_yes: trie.map(|trie| trie.p_yes(&logits[range])),
+            n_tokens,
+        };
+        Ok(plans.into_iter().map(decide).collect())
     }
 
     fn trie(&self, labels: &Labels) -> Result<LabelTrie, String> {
@@ -139,16 +186,16 @@ impl Judge {
                 Form::Items => MIN_LIST_TOKENS + 2 * prompt.n_data,
             };
             let n_prompt = prompt.tokens.len();
-            let failure = self.too_long(n_prompt, max_tokens);
-            if failure.is_none() {
+            let fits = self.check_length(n_prompt, max_tokens);
+            if fits.is_ok() {
                 requests.push(request(ask, prompt.tokens, max_tokens));
             }
-            plans.push((n_prompt, max_tokens, failure));
+            plans.push((n_prompt, max_tokens, fits));
         }
         let mut written = self.engine.write(&requests, on_progress)?.into_iter();
-        let reply = |(n_prompt, max_tokens, failure)| match failure {
-            Some(reason) => Reply { answer: Answer::Failed(reason), tokens_asked: n_prompt as u64 },
-            None => self.text_reply(n_prompt, max_tokens, written.next().expect("every request was written")),
+        let reply = |(n_prompt, max_tokens, fits)| match fits {
+            Err(reason) => Reply { answer: Answer::Failed(reason), tokens_asked: n_prompt as u64 },
+            Ok(()) => self.text_reply(n_prompt, max_tokens, written.next().expect("every request was written")),
         };
         Ok(plans.into_iter().map(reply).collect())
     }
@@ -166,11 +213,12 @@ impl Judge {
     }
 
     /// Why a prompt cannot be asked, if it cannot.
-    fn too_long(&self, n_prompt: usize, n_after: usize) -> Option<String> {
+    fn check_length(&self, n_prompt: usize, n_after: usize) -> Result<(), String> {
         let window = self.engine.max_tokens();
-        (n_prompt + n_after > window).then(|| {
-            format!("the prompt has {n_prompt} tokens and {n_after} may follow, the judge's window is {window}")
-        })
+        if n_prompt + n_after <= window {
+            return Ok(());
+        }
+        Err(format!("the prompt has {n_prompt} tokens and {n_after} may follow, the judge's window is {window}"))
     }
 
     /// The system turn is a template with our words; in the user turn our words and data are both plain text, encoded
@@ -218,4 +266,35 @@ fn request(ask: &TextAsk<'_>, prompt: Vec<u32>, max_tokens: usize) -> Request {
         _ => Sampling::Nucleus { temperature: TEMPERATURE, top_p: TOP_P, seed: ask.key.0 },
     };
     Request { prompt, max_tokens, until, sampling }
+}
+
+/// The logit of a probability, cut where it says "certain": beyond, rounding decides.
+fn logit(p: f64) -> f64 {
+    /// 1 - p is then 1e-13, the last digits of an f64.
+    const CERTAIN: f64 = 30.0;
+    (libm::log(p) - libm::log(1.0 - p)).clamp(-CERTAIN, CERTAIN)
+}
+
+fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + libm::exp(-x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probability_of_the_anchors_becomes_one_half() {
+        for p in [1e-20, 0.1, 0.5, 0.97, 1.0 - 1e-12] {
+            assert!((sigmoid(logit(p) - logit(p)) - 0.5).abs() < 1e-12);
+        }
+        // odds 0.9 : 0.1 = 9, anchor odds 0.75 : 0.25 = 3; corrected odds 3, that is 0.75.
+        assert!((sigmoid(logit(0.9) - logit(0.75)) - 0.75).abs() < 1e-12);
+    }
+
+    #[test]
+    fn certainty_stays_a_number() {
+        assert_eq!((logit(0.0), logit(1.0)), (-30.0, 30.0));
+        assert!(sigmoid(logit(1.0) - logit(0.0)).is_finite());
+    }
 }

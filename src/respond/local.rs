@@ -71,7 +71,9 @@ impl Responder for LocalModels {
         let (mut verdicts, mut texts, mut embeddings) = (Split::default(), Split::default(), Split::default());
         for (idx, question) in questions.iter().enumerate() {
             match question {
-                Question::Verdict { prompt, labels } => verdicts.push(idx, VerdictAsk { prompt, labels }),
+                Question::Verdict { prompt, labels, anchors } => {
+                    verdicts.push(idx, VerdictAsk { prompt, labels, anchors });
+                }
                 Question::Write { prompt, form, draw, .. } => {
                     let key = question.key(&pins);
                     texts.push(idx, TextAsk { prompt, form: *form, draw: *draw, key });

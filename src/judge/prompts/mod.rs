@@ -3,6 +3,7 @@
 //! A pack is a TOML file, written by people in its language and compiled in. `{slot}` marks where data goes; the data
 //! itself is never searched for slots.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -21,6 +22,8 @@ pub struct Pack {
     system: String,
     /// The words that mean yes and no.
     pub labels: Labels,
+    /// By [`Task`]: data for its slots whose right answer is known, half of it yes and half no; none for writing tasks.
+    anchors: Vec<Vec<BTreeMap<String, String>>>,
     /// By [`Task`].
     templates: Vec<Vec<Part>>,
 }
@@ -85,7 +88,17 @@ struct PackFile {
     system: String,
     yes: Vec<String>,
     no: Vec<String>,
-    tasks: std::collections::BTreeMap<String, String>,
+    tasks: BTreeMap<String, TaskFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TaskFile {
+    prompt: String,
+    #[serde(default)]
+    yes: Vec<BTreeMap<String, String>>,
+    #[serde(default)]
+    no: Vec<BTreeMap<String, String>>,
 }
 
 impl Pack {
@@ -105,10 +118,11 @@ impl Pack {
 
     fn parse(text: &str) -> Self {
         let file: PackFile = toml::from_str(text).expect("the packs are compiled in and tested");
-        let template = |(_, name): &(Task, &str)| parse_template(&file.tasks[*name]);
+        let tasks = || TASKS.iter().map(|(_, name)| &file.tasks[*name]);
         Self {
+            templates: tasks().map(|task| parse_template(&task.prompt)).collect(),
+            anchors: tasks().map(|task| [task.yes.clone(), task.no.clone()].concat()).collect(),
             system: file.system,
-            templates: TASKS.iter().map(template).collect(),
             labels: Labels { yes: file.yes, no: file.no },
         }
     }
@@ -118,9 +132,8 @@ impl Pack {
     /// # Panics
     /// If the task's template has a slot that is not given.
     pub fn prompt(&self, task: Task, data: &[(Slot, &[&str])]) -> Prompt {
-        let idx = TASKS.iter().position(|(known, _)| *known == task).expect("every task is in the table");
         let mut user = Vec::new();
-        for part in &self.templates[idx] {
+        for part in &self.templates[index_of(task)] {
             match part {
                 Part::Words(words) => user.push(Segment::Words(words.clone())),
                 Part::Slot(slot) => {
@@ -131,6 +144,25 @@ impl Pack {
         }
         Prompt { system: self.system.clone(), user }
     }
+
+    /// The prompts for a task about texts whose right answers are known, half of them yes and half no.
+    pub fn anchor_prompts(&self, task: Task) -> Vec<Prompt> {
+        let prompt = |anchor: &BTreeMap<String, String>| {
+            let texts: Vec<(Slot, [&str; 1])> =
+                anchor.iter().map(|(name, text)| (slot_of(name), [text.as_str()])).collect();
+            let slots: Vec<(Slot, &[&str])> = texts.iter().map(|(slot, text)| (*slot, text.as_slice())).collect();
+            self.prompt(task, &slots)
+        };
+        self.anchors[index_of(task)].iter().map(prompt).collect()
+    }
+}
+
+fn index_of(task: Task) -> usize {
+    TASKS.iter().position(|(known, _)| *known == task).expect("every task is in the table")
+}
+
+fn slot_of(name: &str) -> Slot {
+    SLOTS.iter().find(|(_, known)| *known == name).expect("a slot has a known name").0
 }
 
 fn push_texts(user: &mut Vec<Segment>, texts: &[&str]) {
@@ -148,11 +180,10 @@ fn parse_template(template: &str) -> Vec<Part> {
     let mut rest = template.trim();
     while let Some((words, after)) = rest.split_once('{') {
         let (name, after) = after.split_once('}').expect("a slot is closed");
-        let slot = SLOTS.iter().find(|(_, known)| *known == name).expect("a slot has a known name").0;
         if !words.is_empty() {
             parts.push(Part::Words(words.to_owned()));
         }
-        parts.push(Part::Slot(slot));
+        parts.push(Part::Slot(slot_of(name)));
         rest = after;
     }
     if !rest.is_empty() {
@@ -173,6 +204,23 @@ mod tests {
         let (english, korean) = (Pack::of(Language::English), Pack::of(Language::Korean));
         for (en, ko) in english.templates.iter().zip(&korean.templates) {
             assert_eq!(slots(en), slots(ko));
+        }
+    }
+
+    #[test]
+    fn every_verdict_has_as_many_anchors_for_yes_as_for_no() {
+        for text in [ENGLISH, KOREAN] {
+            let file: PackFile = toml::from_str(text).unwrap();
+            for name in ["supported", "useful", "noncommittal"] {
+                let task = &file.tasks[name];
+                assert!(!task.yes.is_empty() && task.yes.len() == task.no.len(), "{name}");
+            }
+        }
+        for (task, _) in TASKS {
+            for language in Language::ALL {
+                // Makes sure that every anchor fills every slot.
+                Pack::of(language).anchor_prompts(*task);
+            }
         }
     }
 
