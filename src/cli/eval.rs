@@ -151,8 +151,9 @@ impl Survey {
     }
 
     fn found(&self) -> String {
-        let names: Vec<String> = self.columns.iter().map(|column| format!("`{}`", column.name())).collect();
-        names.join(", ")
+        // Every row is given an id, so that it was found says nothing of the file.
+        let columns = self.columns.iter().filter(|column| **column != Column::Id);
+        columns.map(|column| format!("`{}`", column.name())).collect::<Vec<_>>().join(", ")
     }
 
     fn warn_of_bad_rows(&self) {
