@@ -216,10 +216,10 @@ fn score<R: BufRead>(
         },
     )?;
     bar.finish();
-    log.finish()?;
     let info = run_info(file, started, load_secs, score_start, &summary, models.usage());
     let path = folder.finish(&summary, &info)?;
     print(&table.render(&summary))?;
+    log.finish()?;
     tell(format_args!("{} s; records, scores and summary are in {}", info.score_secs.round(), path.display()));
     Ok(if summary.n_failed() > 0 { Done::WithFailures } else { Done::Well })
 }
