@@ -1,1 +1,44 @@
-fn main() {}
+//! The integration tests, one binary.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+mod hostile;
+
+thread_local! {
+    /// The bytes that this thread allocated and did not free.
+    static LIVE: Cell<usize> = const { Cell::new(0) };
+    /// The largest value of `LIVE` since it was last reset.
+    static PEAK: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The system's allocator, which also keeps the largest sum of live bytes of each thread.
+struct Counting;
+
+// SAFETY: every call is passed on unchanged; the counters are thread-local cells without destructors.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let live = LIVE.get() + layout.size();
+        LIVE.set(live);
+        PEAK.set(PEAK.get().max(live));
+        // SAFETY: the caller keeps `alloc`'s contract, which is the system's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.set(LIVE.get().saturating_sub(layout.size()));
+        // SAFETY: the pointer came from `alloc` above, so from the system.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most bytes that `work` had allocated at a time, on this thread.
+fn peak_bytes(work: impl FnOnce()) -> usize {
+    let before = LIVE.get();
+    PEAK.set(before);
+    work();
+    PEAK.get() - before
+}
