@@ -4,6 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 mod hostile;
+mod metrics;
 
 thread_local! {
     /// The bytes that this thread allocated and did not free.
