@@ -5,6 +5,7 @@ use std::cell::Cell;
 
 mod golden;
 mod hostile;
+mod integrity;
 mod metrics;
 
 thread_local! {
