@@ -3,6 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+mod cli;
 mod golden;
 mod hostile;
 mod integrity;
