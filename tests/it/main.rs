@@ -8,6 +8,7 @@ mod golden;
 mod hostile;
 mod integrity;
 mod metrics;
+mod offline;
 
 thread_local! {
     /// The bytes that this thread allocated and did not free.
