@@ -9,6 +9,7 @@ mod hostile;
 mod integrity;
 mod metrics;
 mod offline;
+mod tidy;
 
 thread_local! {
     /// The bytes that this thread allocated and did not free.
