@@ -21,6 +21,7 @@ thread_local! {
 /// The system's allocator, which also keeps the largest sum of live bytes of each thread.
 struct Counting;
 
+#[expect(unsafe_code, reason = "counting what is allocated takes an allocator of our own")]
 // SAFETY: every call is passed on unchanged; the counters are thread-local cells without destructors.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
