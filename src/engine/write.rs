@@ -45,7 +45,12 @@ impl Engine {
     ///
     /// # Errors
     /// If candle fails.
+    ///
+    /// # Panics
+    /// If a request is longer than [`Engine::max_tokens`]: it would wait for room without end.
     pub fn write(&mut self, requests: &[Request], on_progress: &mut dyn FnMut(f64)) -> Result<Vec<Written>> {
+        let fits = |request: &Request| request.prompt.len() + request.max_tokens <= self.max_tokens();
+        assert!(requests.iter().all(fits), "a text is asked for only if it fits");
         let prompts: Vec<&[u32]> = requests.iter().map(|request| request.prompt.as_slice()).collect();
         let tree = self.merge(&prompts);
         let mut writer = Writer::new(self, requests, tree);
