@@ -459,7 +459,7 @@ fn a_file_is_opened_by_its_content_and_a_missing_one_is_named() {
 #[test]
 fn the_quickstart_is_good_and_each_row_is_in_the_language_that_its_id_names() {
     let samples = samples(include_str!("../../examples/quickstart.jsonl"));
-    assert_eq!(samples.len(), 10);
+    assert_eq!(samples.len(), 11);
     for sample in samples {
         let columns = [Column::UserInput, Column::Response, Column::RetrievedContexts, Column::Reference];
         assert!(columns.into_iter().all(|column| column.is_present(&sample)), "{}", sample.id);

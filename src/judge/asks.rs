@@ -81,7 +81,8 @@ impl Ask for Claims<'_> {
     fn read(&self, answer: &Answer, _: &Settings) -> Result<Vec<String>, Stop> {
         let Answer::Text(text) = answer else { return Err(wrong_kind("a text", answer)) };
         let mut seen = HashSet::new();
-        let items = text.lines().map(item).filter(|item| item.chars().any(char::is_alphanumeric));
+        // Small judges write several sentences on a line; `sentences` also drops what has no letter.
+        let items = text.lines().map(item).flat_map(text::sentences);
         Ok(items.filter(|item| seen.insert(*item)).map(str::to_owned).collect())
     }
 }

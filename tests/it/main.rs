@@ -3,13 +3,17 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+mod admission;
 mod cli;
 mod golden;
 mod hostile;
 mod integrity;
+mod invariance;
 mod metrics;
 mod offline;
+mod ragas;
 mod tidy;
+mod weights;
 
 thread_local! {
     /// The bytes that this thread allocated and did not free.

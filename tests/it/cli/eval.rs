@@ -268,8 +268,8 @@ fn quickstart_scores_the_built_in_example() {
     assert_eq!(ran.code, 3);
     assert_eq!(
         ran.stderr,
-        "the built-in example: 10 samples; see examples/README.md for what is wrong with which\n\
+        "the built-in example: 11 samples; see examples/README.md for what is wrong with which\n\
          T s; records, scores and summary are in runs/quickstart\n"
     );
-    assert_eq!(bench.records("runs/quickstart").1.len(), 10);
+    assert_eq!(bench.records("runs/quickstart").1.len(), 11);
 }
