@@ -9,7 +9,7 @@ use candle_transformers::models::{quantized_llama, quantized_qwen2};
 use criterion::{Criterion, Throughput};
 use ragstone::engine::score::Probe;
 
-use crate::weights::{self, JUDGES};
+use crate::weights::{self, JUDGES, LARGE_JUDGE};
 
 /// Tokens of the prompt: one full forward.
 const N_TOKENS: usize = 512;
@@ -18,7 +18,7 @@ const N_TOKENS: usize = 512;
 pub fn bench(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group(format!("prefill_{N_TOKENS}"));
     group.throughput(Throughput::Elements(N_TOKENS as u64));
-    for name in JUDGES {
+    for name in JUDGES.into_iter().chain([LARGE_JUDGE]) {
         let Some(path) = weights::gguf(name) else { continue };
         // Loaded once, and only if the bench is asked for.
         let mut engine = None;

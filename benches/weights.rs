@@ -8,6 +8,9 @@ use ragstone::store::{self, Store};
 /// The judges, in the order of their sizes.
 pub const JUDGES: [&str; 2] = ["smollm2-135m-instruct-q4_1", "qwen2.5-coder-0.5b-instruct-q4_k_m"];
 
+/// The default judge, for the bench that can wait for it.
+pub const LARGE_JUDGE: &str = "qwen2.5-coder-1.5b-instruct-q4_k_m";
+
 /// The embedder.
 pub const EMBEDDER: &str = "all-minilm-l6-v2";
 

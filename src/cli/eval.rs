@@ -67,6 +67,7 @@ fn fetch_missing(store: &Store, args: &ScoringArgs) -> Result<()> {
 
 /// Scores a file.
 pub fn eval(store: &Store, args: &EvalArgs) -> Result<Done> {
+    check_regular(&args.file)?;
     let limit = args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let survey = Survey::of(Dataset::open(&args.file)?, &args.file, limit)?;
     let metrics = if args.metrics.is_empty() { survey.all_metrics() } else { survey.metrics(&args.metrics)? };
@@ -79,6 +80,17 @@ pub fn eval(store: &Store, args: &EvalArgs) -> Result<Done> {
     }
     let rows = Dataset::open(&args.file)?;
     score(store, &args.scoring, &args.file, &survey, metrics, rows)
+}
+
+/// Refuses pipes and devices: the file is read twice, first to see what is in it.
+fn check_regular(file: &Path) -> Result<()> {
+    // What is not there, or is a folder, is named when it is opened.
+    let is_stream = file.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+    if !is_stream {
+        return Ok(());
+    }
+    let message = format!("`{}` is a pipe or a device, expected a file", file.display());
+    Err(Error::usage(message, "save the rows to a file first: it is read twice"))
 }
 
 /// What a first reading of a file found, before any model is loaded.
@@ -191,13 +203,15 @@ fn score<R: BufRead>(
 ) -> Result<Done> {
     let settings = Settings { questions: args.questions, seed: args.seed, ..Settings::default() };
     let plan = Plan { metrics, settings, language: args.language.language() };
+    let out = out_folder(args, file);
+    RunFolder::check_free(&out)?;
     let mut log = Log::open(args)?;
     let started = SystemTime::now();
     let load_start = Instant::now();
     let mut models = Models::load(store, args, &plan)?;
     let load_secs = load_start.elapsed().as_secs_f64();
     let header = plan.header(models.responder());
-    let mut folder = RunFolder::create(&out_folder(args, file), &header)?;
+    let mut folder = RunFolder::create(&out, &header)?;
     let (mut table, mut summary) = (Table::new(&header.metrics), Summary::new(&header.metrics));
     let bar = RunBar::new(survey.n_rows as u64);
     let score_start = Instant::now();

@@ -60,15 +60,22 @@ pub struct RunInfo {
 }
 
 impl RunFolder {
+    /// Whether a run may be written to the folder; it need not be there.
+    ///
+    /// # Errors
+    /// If it already holds a run.
+    pub fn check_free(path: &Path) -> Result<()> {
+        let Some(name) = FILES.iter().find(|name| path.join(name).exists()) else { return Ok(()) };
+        let message = format!("`{}` already holds a run: found `{name}`", path.display());
+        Err(Error::usage(message, "name another folder with `--out DIR`"))
+    }
+
     /// Makes the folder, if it is not there, and begins the files.
     ///
     /// # Errors
     /// If it already holds a run, or cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<Self> {
-        if let Some(name) = FILES.iter().find(|name| path.join(name).exists()) {
-            let message = format!("`{}` already holds a run: found `{name}`", path.display());
-            return Err(Error::usage(message, "name another folder with `--out DIR`"));
-        }
+        Self::check_free(path)?;
         fs::create_dir_all(path).map_err(Error::io("create the folder", path))?;
         let create = |name: &str| {
             let path = path.join(name);

@@ -122,3 +122,13 @@ fn reader_that_has_seen_enough_is_no_error() {
         assert_eq!(code, Some(if args == "eval nowhere.jsonl" { 2 } else { 0 }), "{args}");
     }
 }
+
+#[test]
+fn folder_that_holds_a_run_is_refused_before_models_are_loaded() {
+    let bench = Bench::new();
+    bench.write("results/records.jsonl", "");
+    // There is no script, and no model in the store.
+    let expected =
+        "error: `results` already holds a run: found `records.jsonl`\nhelp: name another folder with `--out DIR`";
+    assert_eq!(bench.run("eval good.jsonl --out results"), refusal(expected));
+}

@@ -145,6 +145,13 @@ fn file_without_rows_is_refused() {
 }
 
 #[test]
+fn stream_is_refused_because_it_can_be_read_once_only() {
+    let expected = "error: `/dev/null` is a pipe or a device, expected a file\n\
+                    help: save the rows to a file first: it is read twice";
+    assert_eq!(Bench::new().eval("/dev/null"), refusal(expected));
+}
+
+#[test]
 fn file_of_another_format_is_refused() {
     let message = "error: `eval.jsonl` line 1: found `u` as the first character, expected `[` (JSON) or `{` (JSONL)";
     assert_eq!(check("user_input,response\n", "").1, refusal(&format!("{message}\n{FORMAT_HELP}")));
