@@ -90,15 +90,16 @@ pub fn pull(store: &Store, manifest: &Manifest) -> Result<()> {
 /// A judge by its name in the catalogue or the path of a GGUF file.
 pub fn load_judge(store: &Store, name: &str) -> Result<Judge> {
     let start = Instant::now();
-    let (path, mut model) = match local_path(name) {
-        Some(path) => (path.clone(), pinned_path(&path, std::slice::from_ref(&path))?),
+    let (path, known) = match local_path(name) {
+        Some(path) => (path, None),
         None => {
             let manifest = manifest_for(name, Role::Judge)?;
-            let path = store.locate(&manifest)?.join(&manifest.files[0].path);
-            (path, pinned(&manifest))
+            (store.locate(&manifest)?.join(&manifest.files[0].path), Some(pinned(&manifest)))
         }
     };
+    // A path may lead anywhere: only what proved to be a model is read to its end.
     let engine = Engine::load(&path, Options::default())?;
+    let mut model = known.map_or_else(|| pinned_path(&path, std::slice::from_ref(&path)), Ok)?;
     let more = [
         ("tokenizer", engine.tokenizer().sha256()),
         ("chat_template", engine.chat().sha256()),
@@ -112,22 +113,25 @@ pub fn load_judge(store: &Store, name: &str) -> Result<Judge> {
 
 /// An embedder by its name in the catalogue or the path of a folder.
 pub fn load_embedder(store: &Store, name: &str) -> Result<(PinnedModel, Embedder)> {
-    let (folder, mut model) = match local_path(name) {
-        Some(folder) => {
-            let files: Vec<PathBuf> = EMBEDDER_FILES.iter().map(|file| folder.join(file)).collect();
-            (folder.clone(), pinned_path(&folder, &files)?)
-        }
+    let (folder, known) = match local_path(name) {
+        Some(folder) => (folder, None),
         None => {
             let manifest = manifest_for(name, Role::Embedder)?;
-            (store.locate(&manifest)?, pinned(&manifest))
+            (store.locate(&manifest)?, Some(pinned(&manifest)))
         }
     };
+    let embedder = Embedder::load(&folder)?;
+    let files: Vec<PathBuf> = EMBEDDER_FILES.iter().map(|file| folder.join(file)).collect();
+    let mut model = known.map_or_else(|| pinned_path(&folder, &files), Ok)?;
     model.pins.insert("arithmetic".to_owned(), "candle 0.11.1 bert".to_owned());
-    Ok((model, Embedder::load(&folder)?))
+    Ok((model, embedder))
 }
 
-/// The path, if the name is one: it has a separator or a model file's ending, or it exists.
+/// The path, if the name is one: it is not in the catalogue, and has a separator or a model file's ending, or exists.
 fn local_path(name: &str) -> Option<PathBuf> {
+    if store::find(name).is_ok() {
+        return None;
+    }
     let looks_so = name.contains(['/', '\\']) || name.ends_with(".gguf");
     (looks_so || Path::new(name).exists()).then(|| PathBuf::from(name))
 }

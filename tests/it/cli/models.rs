@@ -143,3 +143,11 @@ fn store_without_a_place_is_refused() {
     assert_eq!(bench.check(bench.command("models list").env_clear()), refusal(message));
     assert_eq!(bench.check(bench.command("metrics").env_clear()).code, 0);
 }
+
+#[test]
+fn judge_that_is_no_model_file_is_refused_before_it_is_read_to_its_end() {
+    // It has no end: hashing it first would never come back.
+    let ran = Bench::new().run("eval good.jsonl --metrics faithfulness --judge /dev/zero");
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("model file `/dev/zero`"), "{}", ran.stderr);
+}
