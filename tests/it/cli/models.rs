@@ -125,7 +125,7 @@ fn path_that_holds_no_model_is_refused() {
     assert_eq!(check(&[], &format!("{eval} no/judge.gguf")), refusal(message));
     let message = "error: model file `good.jsonl`: starts with the bytes `7b 22 69 64`; expected a GGUF file";
     assert_eq!(check(&[], &format!("{eval} good.jsonl")), refusal(message));
-    let message = "error: cannot open `./model.safetensors`: No such file or directory (os error 2)";
+    let message = "error: cannot read `./config.json`: No such file or directory (os error 2)";
     assert_eq!(check(&[], "eval good.jsonl --embedder ."), refusal(message));
 }
 
