@@ -300,6 +300,11 @@ struct Log {
 impl Log {
     fn open(args: &ScoringArgs) -> Result<Self> {
         let open = |path: &PathBuf| {
+            // Whatever is there is the user's: the data set, or the log of another run. A device may be written to.
+            if path.metadata().is_ok_and(|meta| meta.is_file()) {
+                let message = format!("`{}` is there already", path.display());
+                return Err(Error::usage(message, "name another file with `--log FILE`"));
+            }
             let file = File::create(path).map_err(Error::io("create", path))?;
             Ok((path.clone(), BufWriter::new(file)))
         };

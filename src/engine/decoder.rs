@@ -99,19 +99,22 @@ impl Decoder {
 
     fn try_forward(&self, rows: &Rows<'_>, wanted: &[u32], arena: &mut Arena) -> candle_core::Result<Tensor> {
         let mut x = self.embedding.rows(&rows.tokens)?;
+        let all: Vec<u32> = (0..rows.tokens.len() as u32).collect();
         for (layer_idx, layer) in self.layers.iter().enumerate() {
-            x = self.layer(layer_idx, layer, &x, rows, arena)?;
+            let is_last = layer_idx + 1 == self.layers.len();
+            x = self.layer(layer_idx, layer, &x, rows, if is_last { wanted } else { &all }, arena)?;
         }
-        let x = x.index_select(&Tensor::new(wanted, &Device::Cpu)?, 0)?;
         self.norm(&x, &self.output_norm)
     }
 
+    /// One block for the rows `x`; of the result only the `kept` ones. Every row's key and value is written.
     fn layer(
         &self,
         layer_idx: usize,
         layer: &Layer,
         x: &Tensor,
         rows: &Rows<'_>,
+        kept: &[u32],
         arena: &mut Arena,
     ) -> candle_core::Result<Tensor> {
         let normed = self.norm(x, &layer.attn_norm)?;
@@ -123,10 +126,17 @@ impl Decoder {
         self.rope.rotate(&mut q, &positions);
         self.rope.rotate(&mut k, &positions);
         arena.write(layer_idx, &own_slots, &k, &v);
+        if kept.is_empty() {
+            return x.narrow(0, 0, 0);
+        }
         let heads = self.blueprint.heads;
-        let attended = attention::attention(heads, &q, arena.layer(layer_idx), &rows.slots);
-        // [rows, n_heads, head_dim] -> [rows, n_heads * head_dim]
-        let attended = Tensor::from_vec(attended, (positions.len(), heads.n_heads * heads.head_dim), &Device::Cpu)?;
+        let q_dim = heads.n_heads * heads.head_dim;
+        let q: Vec<&[f32]> = kept.iter().map(|&row| &q[row as usize * q_dim..][..q_dim]).collect();
+        let slots: Vec<&[u32]> = kept.iter().map(|&row| rows.slots[row as usize]).collect();
+        let attended = attention::attention(heads, &q.concat(), arena.layer(layer_idx), &slots);
+        // [kept, n_heads, head_dim] -> [kept, n_heads * head_dim]
+        let attended = Tensor::from_vec(attended, (kept.len(), q_dim), &Device::Cpu)?;
+        let x = x.index_select(&Tensor::new(kept, &Device::Cpu)?, 0)?;
         let x = (layer.attn_output.forward(&attended)? + x)?;
         let normed = self.norm(&x, &layer.ffn_norm)?;
         layer.feed_forward(&normed, self.blueprint.feed_forward)? + x

@@ -124,13 +124,17 @@ impl RunFolder {
     fn write_record_line(&mut self, line: &impl Serialize) -> Result<()> {
         let mut text = serde_json::to_vec(line).expect("records have only strings and finite numbers");
         text.push(b'\n');
-        self.records.write_all(&text).map_err(Error::io("write", &self.path.join("records.jsonl")))
+        // Flushed at once: an interrupted run keeps what was scored.
+        self.records
+            .write_all(&text)
+            .and_then(|()| self.records.flush())
+            .map_err(Error::io("write", &self.path.join("records.jsonl")))
     }
 
     fn write_score_row(&mut self, cells: Vec<String>) -> Result<()> {
         let path = self.path.join("scores.csv");
         let refused = |err: csv::Error| Error::io("write", &path)(std::io::Error::other(err));
-        self.scores.write_record(cells).map_err(refused)
+        self.scores.write_record(cells).and_then(|()| Ok(self.scores.flush()?)).map_err(refused)
     }
 }
 

@@ -132,3 +132,12 @@ fn folder_that_holds_a_run_is_refused_before_models_are_loaded() {
         "error: `results` already holds a run: found `records.jsonl`\nhelp: name another folder with `--out DIR`";
     assert_eq!(bench.run("eval good.jsonl --out results"), refusal(expected));
 }
+
+#[test]
+fn log_never_takes_the_place_of_a_file() {
+    let bench = Bench::new();
+    let before = bench.read("good.jsonl");
+    let expected = "error: `good.jsonl` is there already\nhelp: name another file with `--log FILE`";
+    assert_eq!(check(&bench, "--log good.jsonl"), refusal(expected));
+    assert_eq!(bench.read("good.jsonl"), before);
+}
