@@ -6,7 +6,7 @@ use super::arch::Blueprint;
 use super::gguf::Gguf;
 use super::kernels::{self, RopeTable, attention, math};
 use super::kv::Arena;
-use super::weights::{Linear, Matrix, WeightFormat, Weights};
+use super::weights::{Linear, Matrix, WeightFormat, Weights, with_floats};
 use crate::error::{Error, Result};
 
 /// A transformer decoder with its weights, which are constant; what changes is passed in.
@@ -214,10 +214,9 @@ impl Layer {
 
     /// SwiGLU (Shazeer 2020): down(silu(gate(x)) * up(x)).
     fn feed_forward(&self, x: &Tensor, width: usize) -> candle_core::Result<Tensor> {
-        let mut gate = to_vec(&self.ffn_gate.forward(x)?)?;
-        let up = to_vec(&self.ffn_up.forward(x)?)?;
-        kernels::swiglu(&mut gate, &up, width);
-        self.ffn_down.forward(&Tensor::from_vec(gate, (x.dim(0)?, width), &Device::Cpu)?)
+        let (gate, up) = (self.ffn_gate.forward(x)?, self.ffn_up.forward(x)?);
+        let gated = with_floats(&gate, |gate| with_floats(&up, |up| kernels::swiglu(gate, up, width)))??;
+        self.ffn_down.forward(&Tensor::from_vec(gated, (x.dim(0)?, width), &Device::Cpu)?)
     }
 }
 

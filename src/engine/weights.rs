@@ -186,17 +186,20 @@ impl Linear {
 /// x W^T on the floats of two contiguous tensors.
 fn float_product(x: &Tensor, weight: &Tensor) -> candle_core::Result<Tensor> {
     let (n_rows, n_in) = x.dims2()?;
-    let x = x.contiguous()?;
-    let (x_storage, x_layout) = x.storage_and_layout();
-    let (weight_storage, weight_layout) = weight.storage_and_layout();
-    let (Storage::Cpu(x), Storage::Cpu(weight)) = (&*x_storage, &*weight_storage) else {
-        candle_core::bail!("the tensors are not on the CPU");
-    };
-    let x = &x.as_slice::<f32>()?[x_layout.start_offset()..][..n_rows * n_in];
-    let weight = &weight.as_slice::<f32>()?[weight_layout.start_offset()..][..weight_layout.shape().elem_count()];
-    let out = matmul(x, weight, n_in);
+    let out = with_floats(x, |x| with_floats(weight, |weight| matmul(x, weight, n_in)))??;
     let n_out = out.len() / n_rows;
     Tensor::from_vec(out, (n_rows, n_out), &Device::Cpu)
+}
+
+/// Hands out the floats of a tensor, row by row, without copying a contiguous one.
+///
+/// # Errors
+/// If it is not on the CPU or does not hold f32.
+pub fn with_floats<R>(x: &Tensor, f: impl FnOnce(&[f32]) -> R) -> candle_core::Result<R> {
+    let x = x.contiguous()?;
+    let (storage, layout) = x.storage_and_layout();
+    let Storage::Cpu(storage) = &*storage else { candle_core::bail!("the tensor is not on the CPU") };
+    Ok(f(&storage.as_slice::<f32>()?[layout.start_offset()..][..layout.shape().elem_count()]))
 }
 
 fn candle_dtype(dtype: GgmlType) -> GgmlDType {

@@ -63,13 +63,15 @@ impl RopeTable {
     }
 }
 
-/// silu(gate) * up, element by element, into `gate`; both `[rows, width]`.
-pub fn swiglu(gate: &mut [f32], up: &[f32], width: usize) {
-    gate.par_chunks_mut(width).zip(up.par_chunks(width)).for_each(|(gate, up)| {
-        for (gate, up) in gate.iter_mut().zip(up) {
-            *gate = math::silu(*gate) * up;
+/// silu(gate) * up, element by element; both `[rows, width]`.
+pub fn swiglu(gate: &[f32], up: &[f32], width: usize) -> Vec<f32> {
+    let mut out = vec![0f32; gate.len()];
+    out.par_chunks_mut(width).zip(gate.par_chunks(width)).zip(up.par_chunks(width)).for_each(|((out, gate), up)| {
+        for ((out, gate), up) in out.iter_mut().zip(gate).zip(up) {
+            *out = math::silu(*gate) * up;
         }
     });
+    out
 }
 
 #[cfg(test)]
@@ -94,10 +96,9 @@ mod tests {
 
     #[test]
     fn swiglu_multiplies_silu_of_the_gate_by_up() {
-        let mut gate = [0.0, 1.0, -2.0];
-        swiglu(&mut gate, &[5.0, 3.0, 2.0], 3);
+        let out = swiglu(&[0.0, 1.0, -2.0], &[5.0, 3.0, 2.0], 3);
         // silu(1) = 1 / (1 + e^-1) = 0.7310586, silu(-2) = -2 / (1 + e^2) = -0.2384058
-        for (ours, expected) in gate.iter().zip([0.0, 2.193_175_8, -0.476_811_7]) {
+        for (ours, expected) in out.iter().zip([0.0, 2.193_175_8, -0.476_811_7]) {
             assert!((ours - expected).abs() < 1e-6);
         }
     }
