@@ -181,11 +181,6 @@ impl Decoder {
         };
         self.embedding.bytes() + head + self.layers.iter().map(Layer::weight_bytes).sum::<usize>()
     }
-
-    /// Tokens in the vocabulary.
-    pub fn n_vocab(&self) -> usize {
-        self.head().n_out()
-    }
 }
 
 impl Layer {

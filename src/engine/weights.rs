@@ -31,7 +31,6 @@ pub struct Weights<'a> {
 #[derive(Debug)]
 pub struct Matrix {
     weight: QMatMul,
-    n_out: usize,
 }
 
 /// x W^T + b.
@@ -78,7 +77,7 @@ impl<'a> Weights<'a> {
         } else {
             QMatMul::Tensor(tensor.dequantize(&Device::Cpu).map_err(Error::engine("dequantise a matrix"))?)
         };
-        Ok(Matrix { weight, n_out })
+        Ok(Matrix { weight })
     }
 
     /// The layer `name`: `name.weight` of shape `[n_out, n_in]`, and `name.bias` if the file has it.
@@ -156,11 +155,6 @@ impl Matrix {
                 weight.storage_size_in_bytes() + weight.shape().elem_count() / (16 * 256) * tile_bytes
             }
         }
-    }
-
-    /// Rows of the matrix.
-    pub fn n_out(&self) -> usize {
-        self.n_out
     }
 }
 
