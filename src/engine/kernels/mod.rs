@@ -3,10 +3,32 @@
 pub mod attention;
 pub mod math;
 pub mod matmul;
+pub mod pool;
+pub mod quant;
+pub mod simd;
 #[cfg(test)]
 pub mod testing;
 
 use rayon::prelude::*;
+
+use self::pool::Pool;
+use self::simd::Tier;
+
+/// What kernels compute on. Neither part of it changes a result.
+#[derive(Debug)]
+pub struct Cpu {
+    /// The threads.
+    pub pool: Pool,
+    /// The instruction set.
+    pub tier: Tier,
+}
+
+impl Cpu {
+    /// `n_threads` threads with the best instructions that this processor has.
+    pub fn new(n_threads: usize) -> Self {
+        Self { pool: Pool::new(n_threads), tier: Tier::best() }
+    }
+}
 
 /// How a head's floats are paired for rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
