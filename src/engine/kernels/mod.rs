@@ -1,6 +1,7 @@
 //! Our own arithmetic on the CPU: which operations must give the same bits in every batch and on every machine?
 
 pub mod attention;
+pub mod float;
 pub mod math;
 pub mod matmul;
 pub mod pool;

@@ -99,6 +99,8 @@ pub trait Simd: Copy + Send + Sync {
     const GROUP: usize;
     /// Panels of sixteen columns that it multiplies at a time.
     const PANELS: usize;
+    /// Rows of floats that a kernel multiplies with that many panels at a time.
+    const ROWS: usize;
 
     /// Sixteen f32.
     type F32: Copy;

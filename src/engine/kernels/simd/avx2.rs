@@ -67,6 +67,7 @@ type Ints = [__m256i; 2];
 impl Simd for Avx2 {
     const GROUP: usize = 3;
     const PANELS: usize = 1;
+    const ROWS: usize = 6;
 
     type F32 = Floats;
     type I32 = Ints;

@@ -39,6 +39,7 @@ macro_rules! operations {
 impl Simd for Avx512 {
     const GROUP: usize = 6;
     const PANELS: usize = 2;
+    const ROWS: usize = 14;
 
     type F32 = __m512;
     type I32 = __m512i;

@@ -13,6 +13,7 @@ pub struct Scalar;
 impl Simd for Scalar {
     const GROUP: usize = 1;
     const PANELS: usize = 1;
+    const ROWS: usize = 1;
 
     type F32 = [f32; LANES];
     type I32 = [i32; LANES];
