@@ -1,17 +1,24 @@
 //! The hot paths: how fast is what? `README.md` says how to run them and what each measures.
 
 mod decode;
-mod matmul;
 mod metrics;
 mod prefill;
+mod speed;
 mod weights;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group};
 
 criterion_group! {
     name = benches;
     // Ten samples, the fewest that criterion allows: one takes seconds.
     config = Criterion::default().sample_size(10);
-    targets = matmul::bench, prefill::bench, decode::bench, metrics::bench
+    targets = prefill::bench, decode::bench, metrics::bench
 }
-criterion_main!(benches);
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.first().is_some_and(|arg| arg == "speed") {
+        return speed::run(&args[1..]);
+    }
+    benches();
+    Criterion::default().configure_from_args().final_summary();
+}

@@ -1,7 +1,9 @@
 //! Weights for the benches: where are the pinned models, and which tokens are computed?
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use ragstone::engine::kernels::Cpu;
 use ragstone::engine::{Engine, Options};
 use ragstone::store::{self, Store};
 
@@ -36,7 +38,13 @@ pub fn gguf(name: &str) -> Option<PathBuf> {
 
 /// A judge with the options that users get.
 pub fn engine(path: &Path) -> Engine {
-    Engine::load(path, Options::default()).expect("the pinned file is one this program can run")
+    Engine::load(path, &Arc::new(Cpu::new(n_threads())), Options::default())
+        .expect("the pinned file is one this program can run")
+}
+
+/// One thread a core.
+fn n_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Tokens of the example's text, `n_tokens` of them from `start` on.

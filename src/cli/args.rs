@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::engine::{Device, Options};
 use crate::text::Language;
 
 /// Judges RAG systems offline: the judge and the embedder run in this process.
@@ -78,6 +79,15 @@ pub struct ScoringArgs {
     /// Language of the prompts; `auto` follows each sample's script
     #[arg(long, value_enum, default_value_t = LanguageChoice::Auto)]
     pub language: LanguageChoice,
+    /// Threads that compute [default: one a core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// What computes: our kernels, or the operations of candle, slower and kept to compare with
+    #[arg(long, value_enum, default_value_t = DeviceChoice::Cpu)]
+    pub device: DeviceChoice,
+    /// Memory for keys and values of the judge: bytes, or with K, M or G behind; taken as it is used
+    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = parse_size)]
+    pub kv_budget: usize,
     /// Print every prompt with its answer on stderr
     #[arg(short, long)]
     pub verbose: bool,
@@ -89,6 +99,27 @@ pub struct ScoringArgs {
     pub script: Option<PathBuf>,
 }
 
+/// What computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DeviceChoice {
+    /// Our kernels on the processor
+    Cpu,
+    /// The operations of candle on the processor
+    CpuReference,
+}
+
+/// A number of bytes: `1500000`, `512M`, `2G` (powers of 1024).
+fn parse_size(text: &str) -> Result<usize, String> {
+    let (digits, shift) = match text.to_ascii_uppercase().chars().last() {
+        Some('K') => (&text[..text.len() - 1], 10),
+        Some('M') => (&text[..text.len() - 1], 20),
+        Some('G') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let n: usize = digits.parse().map_err(|_| "expected a whole number, perhaps with K, M or G behind".to_owned())?;
+    n.checked_mul(1 << shift).ok_or_else(|| "that is more than this machine can address".to_owned())
+}
+
 /// The language of the prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LanguageChoice {
@@ -98,6 +129,25 @@ pub enum LanguageChoice {
     En,
     /// Korean
     Ko,
+}
+
+impl ScoringArgs {
+    /// Threads that compute.
+    pub fn n_threads(&self) -> usize {
+        match self.threads {
+            Some(n) => usize::from(n),
+            None => std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+
+    /// How the judge computes.
+    pub fn engine_options(&self) -> Options {
+        let device = match self.device {
+            DeviceChoice::Cpu => Device::Cpu,
+            DeviceChoice::CpuReference => Device::CpuReference,
+        };
+        Options { device, kv_bytes: self.kv_budget, ..Options::default() }
+    }
 }
 
 impl LanguageChoice {

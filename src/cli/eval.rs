@@ -3,12 +3,14 @@
 use std::fs::File;
 use std::io::{BufRead, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use super::args::{EvalArgs, QuickstartArgs, ScoringArgs};
 use super::progress::RunBar;
 use super::{Done, models, print, tell};
 use crate::dataset::Dataset;
+use crate::engine::kernels::Cpu;
 use crate::engine::{Counts, Memory};
 use crate::error::{Error, Place, Result};
 use crate::judge::{Answer, Question, Settings};
@@ -230,7 +232,7 @@ fn score<R: BufRead>(
         },
     )?;
     bar.finish();
-    let info = run_info(file, started, load_secs, score_start, &summary, models.usage());
+    let info = run_info(file, started, load_secs, score_start, &summary, models.usage(), args.n_threads());
     let path = folder.finish(&summary, &info)?;
     print(&table.render(&summary))?;
     log.finish()?;
@@ -252,7 +254,9 @@ impl Models {
         }
         let needs = |role| plan.metrics.iter().any(|metric| metric.about().models.contains(&role));
         let embedder = if needs(Role::Embedder) { Some(models::load_embedder(store, &args.embedder)?) } else { None };
-        let judge = if needs(Role::Judge) { Some(models::load_judge(store, &args.judge)?) } else { None };
+        let cpu = Arc::new(Cpu::new(args.n_threads()));
+        let judge = needs(Role::Judge).then(|| models::load_judge(store, &args.judge, &cpu, args.engine_options()));
+        let judge = judge.transpose()?;
         Ok(Self::Local(Box::new(LocalModels::new(judge, embedder))))
     }
 
@@ -356,6 +360,7 @@ fn run_info(
     score_start: Instant,
     summary: &Summary,
     (counts, memory): (Counts, Memory),
+    n_threads: usize,
 ) -> RunInfo {
     RunInfo {
         data: file.display().to_string(),
@@ -369,7 +374,7 @@ fn run_info(
         weight_bytes: memory.weight_bytes,
         kv_peak_bytes: memory.kv_peak_bytes,
         peak_memory_bytes: peak_memory_bytes(),
-        n_threads: rayon::current_num_threads(),
+        n_threads,
         machine: format!("{} {}", std::env::consts::ARCH, std::env::consts::OS),
     }
 }

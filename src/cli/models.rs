@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::args::ModelsCommand;
 use super::{Done, print, tell};
 use crate::embed::Embedder;
-use crate::engine::{ARITHMETIC, Engine, Options};
+use crate::engine::kernels::Cpu;
+use crate::engine::{Engine, Options};
 use crate::error::{Error, Result};
 use crate::model::{Manifest, Role};
 use crate::record::PinnedModel;
@@ -88,7 +90,7 @@ pub fn pull(store: &Store, manifest: &Manifest) -> Result<()> {
 }
 
 /// A judge by its name in the catalogue or the path of a GGUF file.
-pub fn load_judge(store: &Store, name: &str) -> Result<Judge> {
+pub fn load_judge(store: &Store, name: &str, cpu: &Arc<Cpu>, options: Options) -> Result<Judge> {
     let start = Instant::now();
     let (path, known) = match local_path(name) {
         Some(path) => (path, None),
@@ -98,13 +100,14 @@ pub fn load_judge(store: &Store, name: &str) -> Result<Judge> {
         }
     };
     // A path may lead anywhere: only what proved to be a model is read to its end.
-    let engine = Engine::load(&path, Options::default())?;
+    let device = options.device;
+    let engine = Engine::load(&path, cpu, options)?;
     let mut model = known.map_or_else(|| pinned_path(&path, std::slice::from_ref(&path)), Ok)?;
     let more = [
         ("tokenizer", engine.tokenizer().sha256()),
         ("chat_template", engine.chat().sha256()),
-        ("arithmetic", ARITHMETIC.to_owned()),
-        ("device", "cpu".to_owned()),
+        ("arithmetic", device.arithmetic().to_owned()),
+        ("device", device.name().to_owned()),
     ];
     model.pins.extend(more.map(|(key, value)| (key.to_owned(), value)));
     tell(format_args!("judge {} loaded in {:.1} s", model.name, start.elapsed().as_secs_f64()));

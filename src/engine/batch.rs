@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::Engine;
 use super::decoder::Rows;
 use super::kv::Sequence;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A token waiting to be computed.
 pub struct Row {
@@ -30,7 +30,7 @@ impl Engine {
         rows: &mut Vec<Row>,
     ) {
         let start = sequence.len();
-        self.arena.extend(sequence, tokens.len());
+        self.slots.extend(sequence, tokens.len());
         let slots: Rc<[u32]> = sequence.slots().into();
         rows.extend(tokens.iter().enumerate().map(|(idx, &token)| {
             let is_last = idx + 1 == tokens.len();
@@ -57,7 +57,6 @@ impl Engine {
         let tokens: Vec<u32> = rows.iter().map(|row| row.token).collect();
         let slots = rows.iter().map(|row| &row.slots[..=row.position]).collect();
         self.counts.computed += rows.len() as u64;
-        let states = self.decoder.forward(&Rows { tokens, slots }, wanted, &mut self.arena)?;
-        states.to_vec2().map_err(Error::engine("read hidden states"))
+        self.model.forward(&Rows { tokens, slots }, wanted)
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! To read it, follow a prompt: [`chat`] and [`tokenizer`] make tokens of it, [`tree`] merges it with others,
 //! [`mod@score`] and [`mod@write`] pack tokens into batches, and the [`decoder`] computes them over the [`kv`] cache.
-//! A file gets in through [`gguf`] (checked), [`arch`] (blueprint) and [`weights`].
+//! A file gets in through [`gguf`] (checked), [`arch`] (blueprint) and [`weights`]. What differs by device is behind
+//! [`backend`]; on the processor those are our own [`kernels`].
 
 pub mod arch;
+pub mod backend;
 mod batch;
 pub mod chat;
 pub mod decoder;
@@ -20,29 +22,31 @@ pub mod weights;
 pub mod write;
 
 use std::path::Path;
+use std::sync::Arc;
 
-use candle_core::{Device, Tensor};
 use serde::Serialize;
 
+use self::arch::Blueprint;
+use self::backend::cpu::CpuBackend;
+use self::backend::reference::Reference;
 use self::chat::ChatTemplate;
-use self::decoder::Decoder;
+use self::decoder::{Decoder, Model};
 use self::gguf::Gguf;
-use self::kv::Arena;
+use self::kernels::Cpu;
+use self::kernels::attention::BLOCK;
+use self::kv::Slots;
 use self::tokenizer::Tokenizer;
 use self::tree::PrefixTree;
 use self::weights::WeightFormat;
-use crate::error::{Error, Result};
-
-/// Names the arithmetic in run headers: results are comparable bit by bit only under the same name.
-pub const ARITHMETIC: &str = "candle 0.11.1 ops, f32 attention 1";
+use crate::error::Result;
 
 /// A judge model in memory.
-#[derive(Debug)]
 pub struct Engine {
-    decoder: Decoder,
+    model: Box<dyn Model>,
+    blueprint: Blueprint,
     tokenizer: Tokenizer,
     chat: ChatTemplate,
-    arena: Arena,
+    slots: Slots,
     options: Options,
     counts: Counts,
 }
@@ -50,6 +54,8 @@ pub struct Engine {
 /// How the engine computes. None of it changes a result, except the format of the weights.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
+    /// What computes.
+    pub device: Device,
     /// What becomes of quantised weights.
     pub format: WeightFormat,
     /// Rows in a forward; 512 fill the matrix kernels, more only need more memory.
@@ -62,9 +68,38 @@ pub struct Options {
     pub kv_bytes: usize,
 }
 
+/// What computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Device {
+    /// Our own kernels on the processor.
+    #[default]
+    Cpu,
+    /// The operations of candle on the processor, to compare with.
+    CpuReference,
+}
+
+impl Device {
+    /// Its kind in run headers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::CpuReference => "cpu-reference",
+        }
+    }
+
+    /// The name of its arithmetic in run headers: results are comparable bit by bit only under the same name.
+    pub fn arithmetic(self) -> &'static str {
+        match self {
+            Self::Cpu => "arithmetic 1",
+            Self::CpuReference => "candle 0.11.1 ops, attention 1",
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
+            device: Device::default(),
             format: WeightFormat::default(),
             max_rows: 512,
             max_streams: 32,
@@ -88,25 +123,42 @@ pub struct Counts {
 /// Memory of an engine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Memory {
-    /// Weights, with the tiles that candle makes of quantised ones.
+    /// Weights.
     pub weight_bytes: usize,
     /// The most keys and values that were ever kept.
     pub kv_peak_bytes: usize,
 }
 
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("blueprint", &self.blueprint).field("options", &self.options).finish()
+    }
+}
+
 impl Engine {
-    /// Loads a GGUF file.
+    /// Loads a GGUF file to compute on `cpu`.
     ///
     /// # Errors
     /// If the file is broken or hostile, or of a family, tokenizer or template that this program cannot run.
-    pub fn load(path: &Path, options: Options) -> Result<Self> {
+    pub fn load(path: &Path, cpu: &Arc<Cpu>, options: Options) -> Result<Self> {
         let gguf = Gguf::open(path)?;
         let tokenizer = Tokenizer::from_gguf(&gguf)?;
         let chat = ChatTemplate::from_gguf(&gguf)?;
-        let decoder = Decoder::load(&gguf, tokenizer.n_vocab(), options.format)?;
-        let blueprint = decoder.blueprint();
-        let arena = Arena::new(blueprint.heads, blueprint.n_layers, options.kv_bytes);
-        Ok(Self { decoder, tokenizer, chat, arena, options, counts: Counts::default() })
+        let blueprint = Blueprint::from_gguf(&gguf)?;
+        let n_blocks = options.kv_bytes / (blueprint.n_layers * blueprint.heads.block_bytes());
+        let (cpu, format, n_vocab) = (cpu.clone(), options.format, tokenizer.n_vocab());
+        let model: Box<dyn Model> = match options.device {
+            Device::Cpu => {
+                let backend = CpuBackend::new(cpu, format);
+                Box::new(Decoder::load(&gguf, blueprint.clone(), n_vocab, n_blocks, backend)?)
+            }
+            Device::CpuReference => {
+                let backend = Reference::new(cpu, format);
+                Box::new(Decoder::load(&gguf, blueprint.clone(), n_vocab, n_blocks, backend)?)
+            }
+        };
+        let slots = Slots::new(n_blocks);
+        Ok(Self { model, blueprint, tokenizer, chat, slots, options, counts: Counts::default() })
     }
 
     /// The tokenizer.
@@ -121,7 +173,8 @@ impl Engine {
 
     /// The longest prompt, with what is to be written after it, in tokens.
     pub fn max_tokens(&self) -> usize {
-        self.decoder.blueprint().context_length.min(self.arena.capacity())
+        // A text may begin a block of its own, where another one goes on in that of their prompt.
+        self.blueprint.context_length.min(self.slots.n_blocks().saturating_sub(1) * BLOCK)
     }
 
     /// Tokens so far.
@@ -131,21 +184,14 @@ impl Engine {
 
     /// Memory that the weights take, and the most that keys and values ever took.
     pub fn memory(&self) -> Memory {
-        Memory { weight_bytes: self.decoder.weight_bytes(), kv_peak_bytes: self.arena.peak_bytes() }
+        let block_bytes = self.blueprint.n_layers * self.blueprint.heads.block_bytes();
+        let kv_peak_bytes = self.slots.n_used_max() * block_bytes;
+        Memory { weight_bytes: self.model.weight_bytes(), kv_peak_bytes }
     }
 
     /// Counts prompts and merges their beginnings.
     fn merge(&mut self, prompts: &[&[u32]]) -> PrefixTree {
         self.counts.asked += prompts.iter().map(|prompt| prompt.len() as u64).sum::<u64>();
         if self.options.share_prefixes { PrefixTree::new(prompts) } else { PrefixTree::separate(prompts) }
-    }
-
-    /// Logits over the vocabulary for each hidden state.
-    fn logits(&self, states: &[Vec<f32>]) -> Result<Vec<Vec<f32>>> {
-        if states.is_empty() {
-            return Ok(Vec::new());
-        }
-        let states = Tensor::from_vec(states.concat(), (states.len(), states[0].len()), &Device::Cpu);
-        self.decoder.logits(&states.map_err(Error::engine("compute logits"))?)
     }
 }

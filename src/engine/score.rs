@@ -29,7 +29,7 @@ impl Engine {
         let hidden = self.compute_tree(&tree, on_progress)?;
         let score = |(probe, &end): (&Probe, &usize)| {
             let state = hidden[end].as_ref().expect("the state at every end was wanted");
-            self.decoder.logits_of(state, &probe.candidates)
+            self.model.logits_of(state, &probe.candidates)
         };
         probes.iter().zip(&tree.ends).map(score).collect()
     }
@@ -46,18 +46,19 @@ impl Engine {
             while let Some((_, sequence)) = path.pop_if(|(last, _)| Some(*last) != node.parent) {
                 left.push(sequence);
             }
-            if rows.len() >= self.options.max_rows || self.arena.n_free() < node.tokens.len() {
+            let mut sequence = path.last().map(|(_, parent)| parent.fork()).unwrap_or_default();
+            let is_full = self.slots.n_free() < self.slots.n_missing(&sequence, node.tokens.len());
+            if rows.len() >= self.options.max_rows || is_full {
                 self.compute(&mut rows, &mut hidden)?;
-                left.drain(..).for_each(|sequence| self.arena.release(sequence));
+                left.drain(..).for_each(|sequence| self.slots.release(sequence));
                 on_progress((self.counts.computed - n_before) as f64 / n_tokens as f64);
             }
-            let mut sequence = path.last().map(|(_, parent)| parent.fork()).unwrap_or_default();
             self.stage(&mut sequence, &node.tokens, tree.is_end(idx).then_some(idx), &mut rows);
             path.push((idx, sequence));
         }
         self.compute(&mut rows, &mut hidden)?;
         left.extend(path.into_iter().rev().map(|(_, sequence)| sequence));
-        left.into_iter().for_each(|sequence| self.arena.release(sequence));
+        left.into_iter().for_each(|sequence| self.slots.release(sequence));
         Ok(hidden)
     }
 }

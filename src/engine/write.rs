@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::batch::HiddenStates;
-use super::kv::Sequence;
+use super::kv::{Sequence, Slots};
 use super::sampler::Sampling;
 use super::tokenizer::Tokenizer;
 use super::tree::PrefixTree;
@@ -114,9 +114,11 @@ impl<'a> Writer<'a> {
         while self.n_admitted < self.requests.len() && self.n_writing(first) < self.engine.options.max_streams {
             let request = &self.requests[self.n_admitted];
             let missing = self.missing(self.n_admitted);
-            let n_prompt: usize = missing.iter().map(|&node| self.tree.nodes[node].tokens.len()).sum();
-            n_reserved += request.max_tokens;
-            if n_prompt + n_reserved > self.engine.arena.n_free() {
+            let n_missing: usize = missing.iter().map(|&node| self.tree.nodes[node].tokens.len()).sum();
+            let n_prompt = request.prompt.len();
+            n_reserved += Slots::n_most(n_prompt, n_prompt + request.max_tokens);
+            let n_blocks = if n_missing == 0 { 0 } else { Slots::n_most(n_prompt - n_missing, n_prompt) };
+            if n_blocks + n_reserved > self.engine.slots.n_free() {
                 if self.n_writing(first) > 0 {
                     break;
                 }
@@ -143,9 +145,11 @@ impl<'a> Writer<'a> {
         self.streams.len() + self.n_admitted - first
     }
 
-    /// Slots that a text may still need; its last token has none yet.
+    /// The most blocks that a text may still need.
     fn n_left(&self, stream: &Stream) -> usize {
-        self.requests[stream.request_idx].max_tokens + 1 - stream.tokens.len()
+        let request = &self.requests[stream.request_idx];
+        let n_prompt = request.prompt.len();
+        Slots::n_most(n_prompt, n_prompt + request.max_tokens).saturating_sub(stream.sequence.n_blocks())
     }
 
     /// Nodes of a request's path that are not computed, in order.
@@ -155,9 +159,9 @@ impl<'a> Writer<'a> {
     }
 
     fn forget_prefixes(&mut self) {
-        for prefix in &mut self.prefixes {
+        for prefix in self.prefixes.iter_mut().rev() {
             if let Some(sequence) = prefix.take() {
-                self.engine.arena.release(sequence);
+                self.engine.slots.release(sequence);
             }
         }
     }
@@ -192,10 +196,18 @@ impl<'a> Writer<'a> {
 
     /// Draws a token for each stream from its hidden state; streams that ended leave.
     fn draw(&mut self, streams: Vec<Stream>, states: &[Vec<f32>]) -> Result<()> {
-        let logits = self.engine.logits(states)?;
-        for (mut stream, logits) in streams.into_iter().zip(logits) {
+        if streams.is_empty() {
+            return Ok(());
+        }
+        let mut drawn = vec![0; streams.len()];
+        self.engine.model.logits(states, &mut |idx, logits| {
+            let stream = &streams[idx];
+            let sampling = &self.requests[stream.request_idx].sampling;
+            drawn[idx] = sampling.choose(logits, stream.tokens.len() as u64);
+        })?;
+        for (mut stream, token) in streams.into_iter().zip(drawn) {
             let request = &self.requests[stream.request_idx];
-            stream.tokens.push(request.sampling.choose(&logits, stream.tokens.len() as u64));
+            stream.tokens.push(token);
             self.engine.counts.written += 1;
             match ending(&stream.tokens, request, &self.engine.tokenizer) {
                 Some(written) => self.leave(stream, written),
@@ -206,14 +218,14 @@ impl<'a> Writer<'a> {
     }
 
     fn leave(&mut self, stream: Stream, written: Written) {
-        self.engine.arena.release(stream.sequence);
+        self.engine.slots.release(stream.sequence);
         self.written[stream.request_idx] = Some(written);
-        for node in self.tree.path(self.tree.ends[stream.request_idx]) {
+        for node in self.tree.path(self.tree.ends[stream.request_idx]).into_iter().rev() {
             self.n_waiting[node] -= 1;
             if self.n_waiting[node] == 0
                 && let Some(sequence) = self.prefixes[node].take()
             {
-                self.engine.arena.release(sequence);
+                self.engine.slots.release(sequence);
             }
         }
     }

@@ -219,7 +219,7 @@ fn qwen_as_loaded_by_default_is_near_f32() {
 }
 
 fn check_default(weights: &Weights, bounds: &RoundingBounds) {
-    let Some(run) = GoldenRun::new(weights, WeightFormat::Fast) else { return };
+    let Some(run) = GoldenRun::new(weights, WeightFormat::Quantised) else { return };
     for (name, expected, logits) in run.logits() {
         for (rank, ((id, expected), logit)) in expected.iter().zip(logits).enumerate() {
             let bound = if rank < 10 { bounds.top_logit } else { bounds.logit };

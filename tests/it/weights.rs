@@ -5,9 +5,10 @@
 
 use std::env;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use ragstone::embed::Embedder;
+use ragstone::engine::kernels::Cpu;
 use ragstone::engine::tokenizer::Tokenizer;
 use ragstone::engine::{Engine, Options, gguf::Gguf};
 use ragstone::error::{Error, Result};
@@ -60,7 +61,13 @@ impl Weights {
 
     /// A judge in memory.
     pub fn engine(&self, options: Options) -> Option<Engine> {
-        Some(Engine::load(&self.gguf()?, options).expect("the pinned file is one this program can run"))
+        self.engine_on(Cpu::new(2), options)
+    }
+
+    /// A judge in memory that computes on `cpu`.
+    pub fn engine_on(&self, cpu: Cpu, options: Options) -> Option<Engine> {
+        let engine = Engine::load(&self.gguf()?, &Arc::new(cpu), options);
+        Some(engine.expect("the pinned file is one this program can run"))
     }
 
     /// The tokenizer of a judge.

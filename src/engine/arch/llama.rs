@@ -2,7 +2,7 @@
 
 use super::{Blueprint, refuse_rope_scaling};
 use crate::engine::gguf::Gguf;
-use crate::engine::kernels::RopeStyle;
+use crate::engine::kernels::rope::RopeStyle;
 use crate::error::Result;
 
 /// GGUF converters permute the query and key rows of this family, so that pairs stand side by side.

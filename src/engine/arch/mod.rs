@@ -4,8 +4,8 @@ mod llama;
 mod qwen2;
 
 use super::gguf::{Gguf, Metadata};
-use super::kernels::RopeStyle;
 use super::kernels::attention::HeadShape;
+use super::kernels::rope::RopeStyle;
 use crate::error::{Error, Result};
 
 /// Everything that tells one decoder from another: sizes, and the few places where families differ.

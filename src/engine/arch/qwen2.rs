@@ -2,7 +2,7 @@
 
 use super::{Blueprint, refuse_rope_scaling};
 use crate::engine::gguf::Gguf;
-use crate::engine::kernels::RopeStyle;
+use crate::engine::kernels::rope::RopeStyle;
 use crate::error::Result;
 
 /// The biases are found by their names in the file.

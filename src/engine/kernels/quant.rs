@@ -16,7 +16,7 @@ mod reference;
 
 pub use self::activations::Activations;
 pub use self::panels::Panels;
-pub use self::product::product;
+pub use self::product::{Output, product};
 
 use super::simd::Code;
 

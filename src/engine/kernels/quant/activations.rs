@@ -8,7 +8,7 @@ use super::super::simd::{self, LANES, Simd, Task};
 ///
 /// Rows stand in groups, as many as a kernel multiplies at a time, and the elements of a group side by side, so that a
 /// kernel reads them in order: `[group][step][row][4]`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Activations {
     pub(super) n_rows: usize,
     pub(super) n_in: usize,
@@ -39,32 +39,33 @@ pub(super) struct Part<'a> {
 const SMALLEST: f32 = 1e-30;
 
 impl Activations {
-    /// Codes `x`, `[rows, n_in]`, by blocks of 256 or 32 elements.
+    /// Codes `x`, `[rows, n_in]`, by blocks of 256 or 32 elements, in the place of what was here before.
     ///
     /// A block's scale is its largest magnitude / 127; a code is the element times the reciprocal of that, rounded to
-    /// the nearest integer, ties to even.
-    ///
-    /// Elements that are not numbers get any code.
+    /// the nearest integer, ties to even. Elements that are not numbers get any code.
     ///
     /// # Panics
     /// If `n_in` is not a multiple of `block`, or `x` not one of `n_in`.
-    pub fn new(cpu: &Cpu, x: &[f32], n_in: usize, block: usize) -> Self {
+    pub fn code(&mut self, cpu: &Cpu, x: &[f32], n_in: usize, block: usize) {
         assert!(n_in.is_multiple_of(block) && x.len().is_multiple_of(n_in), "rows and blocks are whole");
-        let group = super::product::group_rows(cpu.tier);
-        let n_rows = x.len() / n_in;
-        let mut codes = vec![0; x.len()];
-        let mut pairs = vec![[0; 2]; x.len() / LANES];
-        let mut scales = vec![0.0; x.len() / block];
-        let (all_codes, all_pairs, all_scales) = (Whole::of(&mut codes), Whole::of(&mut pairs), Whole::of(&mut scales));
+        (self.n_rows, self.n_in, self.block) = (x.len() / n_in, n_in, block);
+        self.group = super::product::group_rows(cpu.tier);
+        self.codes.resize(x.len(), 0);
+        self.pairs.resize(x.len() / LANES, [0; 2]);
+        self.scales.resize(x.len() / block, 0.0);
+        let (n_rows, group) = (self.n_rows, self.group);
+        let codes = Whole::of(&mut self.codes);
+        let pairs = Whole::of(&mut self.pairs);
+        let scales = Whole::of(&mut self.scales);
         cpu.pool.run(n_rows.div_ceil(group), |units| {
             for unit in units {
                 let (first, n) = (unit * group, group.min(n_rows - unit * group));
                 // SAFETY: a group is handed out once, and groups do not overlap.
                 let (codes, pairs, scales) = unsafe {
                     (
-                        all_codes.slice(first * n_in, n * n_in),
-                        all_pairs.slice(first * n_in / LANES, n * n_in / LANES),
-                        all_scales.slice(first * n_in / block, n * n_in / block),
+                        codes.slice(first * n_in, n * n_in),
+                        pairs.slice(first * n_in / LANES, n * n_in / LANES),
+                        scales.slice(first * n_in / block, n * n_in / block),
                     )
                 };
                 for row in 0..n {
@@ -73,7 +74,6 @@ impl Activations {
                 }
             }
         });
-        Self { n_rows, n_in, block, group, codes, pairs, scales }
     }
 
     /// Elements `from..to` of a group's rows; both are multiples of a block.

@@ -42,7 +42,8 @@ fn check(tier: Tier, n_threads: usize, format: Format, weights: &[u8], x: &[f32]
     let row_bytes = n_in / format.spec().block() * format.spec().ggml_bytes;
     let (n_rows, n_out) = (x.len() / n_in, weights.len() / row_bytes);
     let panels = Panels::new(&cpu, format, weights, n_out, n_in).expect("scales are finite");
-    let codes = Activations::new(&cpu, x, n_in, panels.block());
+    let mut codes = Activations::default();
+    codes.code(&cpu, x, n_in, panels.block());
     let mut out = vec![0.0; n_rows * n_out];
     product(&cpu, &codes, &mut [Output { panels: &panels, bias: None, out: &mut out }]);
     for (row, x) in x.chunks_exact(n_in).enumerate() {
@@ -122,7 +123,8 @@ fn product_is_near_the_exact_one_of_decoded_weights() {
         let panels = Panels::new(&cpu, format, &weights, n_out, n_in).expect("scales are finite");
         let x = floats(2, n_in);
         let mut out = vec![0.0; n_out];
-        let codes = Activations::new(&cpu, &x, n_in, panels.block());
+        let mut codes = Activations::default();
+        codes.code(&cpu, &x, n_in, panels.block());
         product(&cpu, &codes, &mut [Output { panels: &panels, bias: None, out: &mut out }]);
         for (column, ours) in out.iter().enumerate() {
             let mut weights = vec![0.0; n_in];
