@@ -31,5 +31,5 @@ pub fn bench(criterion: &mut Criterion) {
 
 fn request(engine: &Engine, idx: usize) -> Request {
     let prompt = weights::tokens(engine, idx * PROMPT_TOKENS, PROMPT_TOKENS);
-    Request { prompt, max_tokens: MAX_TOKENS, until: Until::RepeatedLine, sampling: Sampling::Greedy }
+    Request { prompt, n_static: 0, max_tokens: MAX_TOKENS, until: Until::RepeatedLine, sampling: Sampling::Greedy }
 }

@@ -24,7 +24,7 @@ pub fn bench(criterion: &mut Criterion) {
         let mut engine = None;
         group.bench_function(format!("ragstone/{name}"), |bencher| {
             let engine = engine.get_or_insert_with(|| weights::engine(&path));
-            let probe = Probe { prompt: weights::tokens(engine, 0, N_TOKENS), candidates: vec![0] };
+            let probe = Probe { prompt: weights::tokens(engine, 0, N_TOKENS), n_static: 0, candidates: vec![0] };
             bencher.iter(|| engine.score(std::slice::from_ref(&probe), &mut |_| ()).unwrap());
         });
         drop(engine);

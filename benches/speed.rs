@@ -26,7 +26,7 @@ pub fn run(args: &[String]) {
 
 /// The best of three after one to warm up, as llama-bench reports a mean after one to warm up.
 fn prefill(engine: &mut Engine, n_tokens: usize) -> f64 {
-    let probe = Probe { prompt: weights::tokens(engine, 0, n_tokens), candidates: vec![0] };
+    let probe = Probe { prompt: weights::tokens(engine, 0, n_tokens), n_static: 0, candidates: vec![0] };
     let mut read = || {
         let start = Instant::now();
         engine.score(std::slice::from_ref(&probe), &mut |_| ()).expect("the prompt fits");
@@ -41,6 +41,7 @@ fn decode(engine: &mut Engine, n_streams: usize, n_tokens: usize) -> f64 {
     let mut write = |max_tokens: usize| {
         let request = |idx| Request {
             prompt: weights::tokens(engine, 8 * idx, 16),
+            n_static: 0,
             max_tokens,
             until: Until::RepeatedLine,
             sampling: Sampling::Greedy,

@@ -11,6 +11,7 @@ mod batch;
 pub mod chat;
 pub mod decoder;
 pub mod gguf;
+mod kept;
 #[expect(unsafe_code, reason = "kernels are where vectors and matrices meet the processor")]
 pub mod kernels;
 pub mod kv;
@@ -32,11 +33,11 @@ use self::backend::reference::Reference;
 use self::chat::ChatTemplate;
 use self::decoder::{Decoder, Model};
 use self::gguf::Gguf;
+use self::kept::Kept;
 use self::kernels::Cpu;
 use self::kernels::attention::BLOCK;
 use self::kv::Slots;
 use self::tokenizer::Tokenizer;
-use self::tree::PrefixTree;
 use self::weights::WeightFormat;
 use crate::error::Result;
 
@@ -47,6 +48,8 @@ pub struct Engine {
     tokenizer: Tokenizer,
     chat: ChatTemplate,
     slots: Slots,
+    /// Beginnings without data, which stay in the cache.
+    kept: Vec<Kept>,
     options: Options,
     counts: Counts,
 }
@@ -158,7 +161,7 @@ impl Engine {
             }
         };
         let slots = Slots::new(n_blocks);
-        Ok(Self { model, blueprint, tokenizer, chat, slots, options, counts: Counts::default() })
+        Ok(Self { model, blueprint, tokenizer, chat, slots, kept: Vec::new(), options, counts: Counts::default() })
     }
 
     /// The tokenizer.
@@ -174,7 +177,8 @@ impl Engine {
     /// The longest prompt, with what is to be written after it, in tokens.
     pub fn max_tokens(&self) -> usize {
         // A text may begin a block of its own, where another one goes on in that of their prompt.
-        self.blueprint.context_length.min(self.slots.n_blocks().saturating_sub(1) * BLOCK)
+        let n_blocks = (self.slots.n_blocks() - self.n_kept_blocks_max()).saturating_sub(1);
+        self.blueprint.context_length.min(n_blocks * BLOCK)
     }
 
     /// Tokens so far.
@@ -187,11 +191,5 @@ impl Engine {
         let block_bytes = self.blueprint.n_layers * self.blueprint.heads.block_bytes();
         let kv_peak_bytes = self.slots.n_used_max() * block_bytes;
         Memory { weight_bytes: self.model.weight_bytes(), kv_peak_bytes }
-    }
-
-    /// Counts prompts and merges their beginnings.
-    fn merge(&mut self, prompts: &[&[u32]]) -> PrefixTree {
-        self.counts.asked += prompts.iter().map(|prompt| prompt.len() as u64).sum::<u64>();
-        if self.options.share_prefixes { PrefixTree::new(prompts) } else { PrefixTree::separate(prompts) }
     }
 }

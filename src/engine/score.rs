@@ -11,6 +11,8 @@ use crate::error::Result;
 pub struct Probe {
     /// At least one token, at most [`Engine::max_tokens`].
     pub prompt: Vec<u32>,
+    /// So many of its first tokens hold no data; they are computed once for all calls.
+    pub n_static: usize,
     /// Tokens of the vocabulary.
     pub candidates: Vec<u32>,
 }
@@ -25,7 +27,8 @@ impl Engine {
     /// If candle fails.
     pub fn score(&mut self, probes: &[Probe], on_progress: &mut dyn FnMut(f64)) -> Result<Vec<Vec<f32>>> {
         let prompts: Vec<&[u32]> = probes.iter().map(|probe| probe.prompt.as_slice()).collect();
-        let tree = self.merge(&prompts);
+        let n_static: Vec<usize> = probes.iter().map(|probe| probe.n_static).collect();
+        let tree = self.merge(&prompts, &n_static)?;
         let hidden = self.compute_tree(&tree, on_progress)?;
         let score = |(probe, &end): (&Probe, &usize)| {
             let state = hidden[end].as_ref().expect("the state at every end was wanted");
@@ -46,7 +49,9 @@ impl Engine {
             while let Some((_, sequence)) = path.pop_if(|(last, _)| Some(*last) != node.parent) {
                 left.push(sequence);
             }
-            let mut sequence = path.last().map(|(_, parent)| parent.fork()).unwrap_or_default();
+            let kept = || Some(&self.kept[node.kept?].sequence);
+            let parent = path.last().map(|(_, parent)| parent).or_else(kept);
+            let mut sequence = parent.map(Sequence::fork).unwrap_or_default();
             let is_full = self.slots.n_free() < self.slots.n_missing(&sequence, node.tokens.len());
             if rows.len() >= self.options.max_rows || is_full {
                 self.compute(&mut rows, &mut hidden)?;

@@ -12,11 +12,22 @@ pub struct PrefixTree {
     pub ends: Vec<usize>,
 }
 
+/// Where a prompt's part of the tree begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Root {
+    /// The kept beginning that it goes on from; `None` for the beginning of the prompt.
+    pub kept: Option<usize>,
+    /// The tokens of that.
+    pub len: usize,
+}
+
 /// A run of tokens that some prompts share.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Node {
-    /// The node before this one; `None` at the beginning of a prompt.
+    /// The node before this one; `None` at a root.
     pub parent: Option<usize>,
+    /// For a node without a parent the kept beginning before it, if there is one.
+    pub kept: Option<usize>,
     /// At least one token.
     pub tokens: Vec<u32>,
     /// Prompts that go through or end with this node.
@@ -24,21 +35,27 @@ pub struct Node {
 }
 
 impl PrefixTree {
-    /// Merges prompts; none of them may be empty.
+    /// Merges prompts, each from its root on; two prompts have the same root only if they are equal up to there.
     ///
     /// # Panics
-    /// If a prompt is empty: there would be no position to ask for its logits.
-    pub fn new(prompts: &[&[u32]]) -> Self {
-        assert!(prompts.iter().all(|prompt| !prompt.is_empty()), "a prompt has at least one token");
+    /// If a prompt ends at its root: there would be no position to ask for its logits.
+    pub fn new(prompts: &[&[u32]], roots: &[Root]) -> Self {
+        let is_longer = |(prompt, root): (&&[u32], &Root)| prompt.len() > root.len;
+        assert!(prompts.iter().zip(roots).all(is_longer), "a prompt has a token after its root");
         let mut tree = Self { nodes: Vec::new(), ends: vec![0; prompts.len()] };
-        let all: Vec<usize> = (0..prompts.len()).collect();
-        tree.add_children(None, 0, prompts, &all);
+        let mut rest: Vec<usize> = (0..prompts.len()).collect();
+        while let Some(&first) = rest.first() {
+            let root = roots[first];
+            let (members, others) = rest.into_iter().partition(|&idx: &usize| roots[idx] == root);
+            rest = others;
+            tree.add_children(None, root, prompts, &members);
+        }
         tree
     }
 
     /// Keeps each prompt apart, for comparison with [`PrefixTree::new`]: the results must be the same.
     pub fn separate(prompts: &[&[u32]]) -> Self {
-        let node = |prompt: &&[u32]| Node { parent: None, tokens: prompt.to_vec(), n_prompts: 1 };
+        let node = |prompt: &&[u32]| Node { parent: None, kept: None, tokens: prompt.to_vec(), n_prompts: 1 };
         Self { nodes: prompts.iter().map(node).collect(), ends: (0..prompts.len()).collect() }
     }
 
@@ -59,29 +76,31 @@ impl PrefixTree {
         self.nodes.iter().map(|node| node.tokens.len()).sum()
     }
 
-    /// Adds the nodes for `members`, prompts that are equal before position `start`.
-    fn add_children(&mut self, parent: Option<usize>, start: usize, prompts: &[&[u32]], members: &[usize]) {
+    /// Adds the nodes for `members`, prompts that are equal up to where `at` ends.
+    fn add_children(&mut self, parent: Option<usize>, at: Root, prompts: &[&[u32]], members: &[usize]) {
+        let start = at.len;
         let mut rest: Vec<usize> = members.iter().copied().filter(|&idx| prompts[idx].len() > start).collect();
         while let Some(&first) = rest.first() {
             let token = prompts[first][start];
             let (group, others): (Vec<usize>, Vec<usize>) =
                 rest.into_iter().partition(|&idx| prompts[idx][start] == token);
             rest = others;
-            self.add_node(parent, start, prompts, &group);
+            self.add_node(parent, at, prompts, &group);
         }
     }
 
-    /// Adds one node for `group`, prompts that are equal up to and including position `start`, and all below it.
-    fn add_node(&mut self, parent: Option<usize>, start: usize, prompts: &[&[u32]], group: &[usize]) {
+    /// Adds one node for `group`, prompts that are equal up to and including the position after `at`, and all below it.
+    fn add_node(&mut self, parent: Option<usize>, at: Root, prompts: &[&[u32]], group: &[usize]) {
+        let start = at.len;
         let first = &prompts[group[0]][start..];
         let common = |idx: &usize| first.iter().zip(&prompts[*idx][start..]).take_while(|(a, b)| a == b).count();
         let len = group.iter().map(common).min().expect("a group has a member");
         let node = self.nodes.len();
-        self.nodes.push(Node { parent, tokens: first[..len].to_vec(), n_prompts: group.len() });
+        self.nodes.push(Node { parent, kept: at.kept, tokens: first[..len].to_vec(), n_prompts: group.len() });
         for &idx in group.iter().filter(|&&idx| prompts[idx].len() == start + len) {
             self.ends[idx] = node;
         }
-        self.add_children(Some(node), start + len, prompts, group);
+        self.add_children(Some(node), Root { kept: None, len: start + len }, prompts, group);
     }
 }
 
@@ -90,12 +109,16 @@ mod tests {
     use super::*;
 
     fn node(parent: Option<usize>, tokens: &[u32], n_prompts: usize) -> Node {
-        Node { parent, tokens: tokens.to_vec(), n_prompts }
+        Node { parent, kept: None, tokens: tokens.to_vec(), n_prompts }
+    }
+
+    fn merge(prompts: &[&[u32]]) -> PrefixTree {
+        PrefixTree::new(prompts, &vec![Root::default(); prompts.len()])
     }
 
     #[test]
     fn equal_beginnings_are_one_node() {
-        let tree = PrefixTree::new(&[&[1, 2, 3, 4], &[1, 2, 5], &[1, 2, 3, 6], &[7]]);
+        let tree = merge(&[&[1, 2, 3, 4], &[1, 2, 5], &[1, 2, 3, 6], &[7]]);
         let nodes = vec![
             node(None, &[1, 2], 3),
             node(Some(0), &[3], 2),
@@ -111,9 +134,22 @@ mod tests {
 
     #[test]
     fn prompt_that_begins_another_ends_inside_the_path() {
-        let tree = PrefixTree::new(&[&[1, 2, 3], &[1], &[1, 2, 3]]);
+        let tree = merge(&[&[1, 2, 3], &[1], &[1, 2, 3]]);
         let nodes = vec![node(None, &[1], 3), node(Some(0), &[2, 3], 2)];
         assert_eq!(tree, PrefixTree { nodes, ends: vec![1, 0, 1] });
+    }
+
+    #[test]
+    fn prompts_with_a_kept_beginning_share_what_comes_after_it() {
+        let root = Root { kept: Some(4), len: 2 };
+        let tree = PrefixTree::new(&[&[1, 2, 3, 4], &[1, 2, 5], &[1, 2, 3, 6]], &[root, Root::default(), root]);
+        let nodes = vec![
+            Node { kept: Some(4), ..node(None, &[3], 2) },
+            node(Some(0), &[4], 1),
+            node(Some(0), &[6], 1),
+            node(None, &[1, 2, 5], 1),
+        ];
+        assert_eq!(tree, PrefixTree { nodes, ends: vec![1, 3, 2] });
     }
 
     #[test]
@@ -125,6 +161,6 @@ mod tests {
 
     #[test]
     fn no_prompts_make_no_nodes() {
-        assert_eq!(PrefixTree::new(&[]), PrefixTree::default());
+        assert_eq!(merge(&[]), PrefixTree::default());
     }
 }

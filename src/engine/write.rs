@@ -13,6 +13,8 @@ use crate::error::Result;
 pub struct Request {
     /// At least one token; with `max_tokens` at most [`Engine::max_tokens`].
     pub prompt: Vec<u32>,
+    /// So many of its first tokens hold no data; they are computed once for all calls.
+    pub n_static: usize,
     /// Tokens after which the text is cut; at least one.
     pub max_tokens: usize,
     /// What ends it earlier, beside the model's end token.
@@ -52,7 +54,8 @@ impl Engine {
         let fits = |request: &Request| request.prompt.len() + request.max_tokens <= self.max_tokens();
         assert!(requests.iter().all(fits), "a text is asked for only if it fits");
         let prompts: Vec<&[u32]> = requests.iter().map(|request| request.prompt.as_slice()).collect();
-        let tree = self.merge(&prompts);
+        let n_static: Vec<usize> = requests.iter().map(|request| request.n_static).collect();
+        let tree = self.merge(&prompts, &n_static)?;
         let mut writer = Writer::new(self, requests, tree);
         while !writer.is_done() {
             writer.admit()?;
@@ -128,8 +131,7 @@ impl<'a> Writer<'a> {
                 continue;
             }
             for node in missing {
-                let parent = self.tree.nodes[node].parent.and_then(|parent| self.prefixes[parent].as_ref());
-                let mut sequence = parent.map(Sequence::fork).unwrap_or_default();
+                let mut sequence = self.before(node).map(Sequence::fork).unwrap_or_default();
                 let wanted_at = self.tree.is_end(node).then_some(node);
                 self.engine.stage(&mut sequence, &self.tree.nodes[node].tokens, wanted_at, &mut rows);
                 self.prefixes[node] = Some(sequence);
@@ -156,6 +158,15 @@ impl<'a> Writer<'a> {
     fn missing(&self, request_idx: usize) -> Vec<usize> {
         let path = self.tree.path(self.tree.ends[request_idx]);
         path.into_iter().filter(|&node| self.prefixes[node].is_none()).collect()
+    }
+
+    /// What a node goes on from.
+    fn before(&self, node: usize) -> Option<&Sequence> {
+        let node = &self.tree.nodes[node];
+        match node.parent {
+            Some(parent) => self.prefixes[parent].as_ref(),
+            None => Some(&self.engine.kept[node.kept?].sequence),
+        }
     }
 
     fn forget_prefixes(&mut self) {

@@ -76,6 +76,8 @@ struct Encoded {
     tokens: Vec<u32>,
     /// Those of them that are data.
     n_data: usize,
+    /// Those before the first that is data.
+    n_static: usize,
 }
 
 impl Judge {
@@ -149,11 +151,11 @@ impl Judge {
         let mut probes = Vec::new();
         let mut plans = Vec::new();
         for (prompt, labels) in asks {
-            let tokens = self.encode(prompt)?.tokens;
+            let Encoded { tokens, n_static, .. } = self.encode(prompt)?;
             let first = probes.len();
             let trie = self.trie(labels).and_then(|trie| self.check_length(tokens.len(), trie.depth()).map(|()| trie));
             for (path, candidates) in trie.iter().flat_map(LabelTrie::branches) {
-                probes.push(Probe { prompt: [tokens.as_slice(), &path].concat(), candidates });
+                probes.push(Probe { prompt: [tokens.as_slice(), &path].concat(), n_static, candidates });
             }
             plans.push((tokens.len(), trie, first..probes.len()));
         }
@@ -188,7 +190,7 @@ impl Judge {
             let n_prompt = prompt.tokens.len();
             let fits = self.check_length(n_prompt, max_tokens);
             if fits.is_ok() {
-                requests.push(request(ask, prompt.tokens, max_tokens));
+                requests.push(request(ask, prompt, max_tokens));
             }
             plans.push((n_prompt, max_tokens, fits));
         }
@@ -230,14 +232,18 @@ impl Judge {
             Entry::Vacant(new) => new.insert(Frame::of(&self.engine, &prompt.system)?),
         };
         let mut tokens = frame.before.clone();
-        let mut n_data = 0;
+        let (mut n_data, mut n_static) = (0, tokens.len());
         for segment in &prompt.user {
             let encoded = tokenizer.encode_data(segment.text());
-            n_data += if matches!(segment, Segment::Data(_)) { encoded.len() } else { 0 };
+            match segment {
+                Segment::Data(_) => n_data += encoded.len(),
+                Segment::Words(_) if n_data == 0 => n_static += encoded.len(),
+                Segment::Words(_) => {}
+            }
             tokens.extend(encoded);
         }
         tokens.extend(&frame.after);
-        Ok(Encoded { tokens, n_data })
+        Ok(Encoded { tokens, n_data, n_static })
     }
 }
 
@@ -256,7 +262,7 @@ impl Frame {
     }
 }
 
-fn request(ask: &TextAsk<'_>, prompt: Vec<u32>, max_tokens: usize) -> Request {
+fn request(ask: &TextAsk<'_>, prompt: Encoded, max_tokens: usize) -> Request {
     let until = match ask.form {
         Form::Line => Until::Line,
         Form::Items => Until::RepeatedLine,
@@ -265,7 +271,7 @@ fn request(ask: &TextAsk<'_>, prompt: Vec<u32>, max_tokens: usize) -> Request {
         0 => Sampling::Greedy,
         _ => Sampling::Nucleus { temperature: TEMPERATURE, top_p: TOP_P, seed: ask.key.0 },
     };
-    Request { prompt, max_tokens, until, sampling }
+    Request { prompt: prompt.tokens, n_static: prompt.n_static, max_tokens, until, sampling }
 }
 
 /// The logit of a probability, cut where it says "certain": beyond, rounding decides.

@@ -268,7 +268,7 @@ impl GoldenRun {
         let mut probed = Vec::new();
         let mut probe = |name: &str, prompt: &[u32], expected: Vec<Logit>| {
             let candidates = expected.iter().map(|(id, _)| *id).collect();
-            probes.push(Probe { prompt: prompt.to_vec(), candidates });
+            probes.push(Probe { prompt: prompt.to_vec(), n_static: 0, candidates });
             probed.push((name.to_owned(), expected));
         };
         for GoldenPrompt { name, ids, expected, .. } in &prompts {
@@ -288,6 +288,7 @@ impl GoldenRun {
         let mut logits = engine.score(&probes, &mut |_| ()).unwrap();
         let verdicts = logits.split_off(probed.len());
         let request = |prompt: &GoldenPrompt| Request {
+            n_static: 0,
             prompt: prompt.ids.clone(),
             max_tokens: prompt.expected.greedy.ids.len(),
             until: Until::RepeatedLine,

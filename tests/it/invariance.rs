@@ -23,9 +23,11 @@ const QWEN_SLOT_BYTES: usize = 2 * 24 * 2 * 64 * 4;
 /// Tokens of a block of the cache.
 pub const BLOCK: usize = 16;
 
-/// Bytes of a cache that a text of `n_tokens` fills: its blocks, and the one that is kept for texts that begin their own.
+/// Bytes of a cache that a text of `n_tokens` fills: its blocks, one for texts that begin their own, and an eighth of all
+/// for beginnings that stay.
 fn full_cache(n_tokens: usize, slot_bytes: usize) -> usize {
-    (n_tokens.div_ceil(BLOCK) + 1) * BLOCK * slot_bytes
+    let n_blocks = n_tokens.div_ceil(BLOCK) + 1;
+    (n_blocks + n_blocks / 7) * BLOCK * slot_bytes
 }
 
 /// Lengths around the sizes at which kernels change their ways: groups of 6 rows, ranges of 264, the 512 rows of a
@@ -33,6 +35,9 @@ fn full_cache(n_tokens: usize, slot_bytes: usize) -> usize {
 const UP_TO_2000: &[usize] = &[1, 2, 3, 4, 5, 15, 63, 64, 65, 129, 255, 257, 511, 513, 700, 2000];
 const UP_TO_400: &[usize] = &[1, 2, 65, 3, 4, 63, 66, 64, 257, 5, 130, 7, 400, 100];
 const UP_TO_130: &[usize] = &[1, 2, 65, 4, 5, 64, 130, 3];
+
+/// Tokens at the beginning of prompts that stay in the cache.
+const N_STATIC: usize = 20;
 
 /// Tokens of a text that is written.
 const MAX_TOKENS: usize = 16;
@@ -50,7 +55,8 @@ fn prompts(weights: &Weights, lengths: &[usize]) -> Vec<Vec<u32>> {
 fn score(engine: &mut Engine, prompts: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let n_vocab = engine.tokenizer().n_vocab();
     let candidates: Vec<u32> = (0..n_vocab as u32).step_by(n_vocab / N_CANDIDATES).collect();
-    let probe = |prompt: &Vec<u32>| Probe { prompt: prompt.clone(), candidates: candidates.clone() };
+    let probe =
+        |prompt: &Vec<u32>| Probe { prompt: prompt.clone(), n_static: N_STATIC, candidates: candidates.clone() };
     let probes: Vec<Probe> = prompts.iter().map(probe).collect();
     let logits = engine.score(&probes, &mut |_| ()).unwrap();
     logits.into_iter().map(|logits| logits.into_iter().map(f32::to_bits).collect()).collect()
@@ -143,8 +149,13 @@ fn requests(weights: &Weights, lengths: &[usize]) -> Vec<Request> {
     let drawn = |idx: usize| Sampling::Nucleus { temperature: 0.7, top_p: 0.9, seed: [idx as u8; 32] };
     let sampling = |idx: usize| if idx % 4 < 2 { Sampling::Greedy } else { drawn(idx) };
     let until = |idx: usize| if idx.is_multiple_of(3) { Until::Line } else { Until::RepeatedLine };
-    let request =
-        |(idx, prompt)| Request { prompt, max_tokens: MAX_TOKENS, until: until(idx), sampling: sampling(idx) };
+    let request = |(idx, prompt)| Request {
+        prompt,
+        n_static: N_STATIC,
+        max_tokens: MAX_TOKENS,
+        until: until(idx),
+        sampling: sampling(idx),
+    };
     prompts(weights, lengths).into_iter().enumerate().map(request).collect()
 }
 
