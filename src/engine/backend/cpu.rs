@@ -8,6 +8,7 @@ use crate::engine::kernels::attention::{HeadShape, KvLayer, attention};
 use crate::engine::kernels::float::Kind;
 use crate::engine::kernels::quant::{self, Activations, Format, SUPER};
 use crate::engine::kernels::rope::RopeTable;
+use crate::engine::kernels::strips::{Output, Strips, product};
 use crate::engine::kernels::{Cpu, float, math};
 use crate::engine::weights::WeightFormat;
 use crate::error::{Error, Result};
@@ -87,35 +88,48 @@ impl CpuBackend {
 
     /// The products with quantised weights whose activations are coded by blocks of `block` elements.
     fn quantised_products(&mut self, layers: &[Linear<'_, Self>], x: &Floats, out: &mut [Floats], block: usize) {
-        let mut outputs = Vec::new();
-        for (layer, out) in layers.iter().zip(out) {
-            if let Matrix::Quantised(panels) = layer.weight
-                && panels.block() == block
-            {
-                let bias = layer.bias.map(Vec::as_slice);
-                outputs.push(quant::Output { panels, bias, out: out.get_mut() });
-            }
-        }
+        let mut outputs = outputs(layers, out, |matrix| matrix.quantised(block));
         if !outputs.is_empty() {
             self.codes.code(&self.cpu, x.get(), x.width, block);
-            quant::product(&self.cpu, &self.codes, &mut outputs);
+            product(&self.cpu, &self.codes, &mut outputs);
         }
     }
 
     fn float_products(&self, layers: &[Linear<'_, Self>], x: &Floats, out: &mut [Floats]) {
-        let mut outputs = Vec::new();
-        for (layer, out) in layers.iter().zip(out) {
-            if let Matrix::Float(panels) = layer.weight {
-                outputs.push(float::Output { panels, bias: layer.bias.map(Vec::as_slice), out: out.get_mut() });
-            }
-        }
-        if !outputs.is_empty() {
-            float::product(&self.cpu, x.get(), &mut outputs);
-        }
+        product(&self.cpu, x.get(), &mut outputs(layers, out, Matrix::float));
     }
 }
 
+/// The products with those matrices whose panels are of one type.
+fn outputs<'a, P>(
+    layers: &[Linear<'a, CpuBackend>],
+    out: &'a mut [Floats],
+    panels: impl Fn(&'a Matrix) -> Option<&'a P>,
+) -> Vec<Output<'a, P>> {
+    let places = layers.iter().zip(out);
+    let output = |(layer, out): (&Linear<'a, CpuBackend>, &'a mut Floats)| {
+        let weights = panels(layer.weight)?;
+        Some(Output { weights, bias: layer.bias.map(Vec::as_slice), out: out.get_mut() })
+    };
+    places.filter_map(output).collect()
+}
+
 impl Matrix {
+    /// The panels of weights whose activations are coded by blocks of `block` elements.
+    fn quantised(&self, block: usize) -> Option<&quant::Panels> {
+        match self {
+            Self::Quantised(panels) => (panels.block() == block).then_some(panels),
+            Self::Float(_) => None,
+        }
+    }
+
+    fn float(&self) -> Option<&float::Panels> {
+        match self {
+            Self::Float(panels) => Some(panels),
+            Self::Quantised(_) => None,
+        }
+    }
+
     fn n_out(&self) -> usize {
         match self {
             Self::Quantised(panels) => panels.n_out(),

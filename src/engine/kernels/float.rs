@@ -8,12 +8,11 @@
 //! a register is loaded ([`product`]).
 
 pub mod panels;
-pub mod product;
+mod product;
 #[cfg(test)]
 mod tests;
 
 pub use self::panels::Panels;
-pub use self::product::{Output, product};
 
 /// How a weight is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,6 +7,7 @@ pub mod pool;
 pub mod quant;
 pub mod rope;
 pub mod simd;
+pub mod strips;
 #[cfg(test)]
 pub mod testing;
 

@@ -10,13 +10,12 @@
 pub mod activations;
 mod ggml;
 pub mod panels;
-pub mod product;
+mod product;
 #[cfg(test)]
 mod reference;
 
 pub use self::activations::Activations;
 pub use self::panels::Panels;
-pub use self::product::{Output, product};
 
 use super::simd::Code;
 

@@ -112,6 +112,8 @@ pub trait Simd: Copy + Send + Sync {
     type Sum: Copy;
     /// Integer scales of sixteen columns.
     type Scales: Copy;
+    /// Two integers of each of sixteen columns.
+    type Pairs: Copy;
 
     /// All lanes `x`.
     fn splat(self, x: f32) -> Self::F32;
@@ -139,6 +141,8 @@ pub trait Simd: Copy + Send + Sync {
     fn min(self, a: Self::F32, b: Self::F32) -> Self::F32;
     /// The larger of a and b; `b` where one is not a number.
     fn max(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// The largest lane; lanes that are not numbers may count or not.
+    fn max_lanes(self, x: Self::F32) -> f32;
     /// The nearest integers, ties to even; any integer for what does not fit.
     fn round(self, x: Self::F32) -> Self::I32;
     /// 2^n for -126 <= n <= 127.
@@ -172,8 +176,10 @@ pub trait Simd: Copy + Send + Sync {
     fn end(self, code: Code, sum: Self::Sum, pairs: [i16; 2]) -> Self::I32;
     /// [`Simd::end`] times a scale of each column.
     fn end_scaled(self, code: Code, sum: Self::Sum, pairs: [i16; 2], scales: Self::Scales) -> Self::I32;
-    /// sum + a * x + b * y for each column, where `coded` holds a and b of every column side by side.
-    fn add_pairs(self, sum: Self::I32, coded: &[u8; 2 * LANES], xy: [i16; 2]) -> Self::I32;
+    /// Two numbers of every column, which stand side by side.
+    fn pairs(self, coded: &[u8; 2 * LANES]) -> Self::Pairs;
+    /// sum + a * x + b * y for the pair a, b of each column.
+    fn add_pairs(self, sum: Self::I32, ab: Self::Pairs, xy: [i16; 2]) -> Self::I32;
     /// Asks for memory that will be read soon.
     fn prefetch(self, at: *const u8);
 }

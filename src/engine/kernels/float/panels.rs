@@ -6,12 +6,8 @@ use half::{bf16, f16};
 
 use super::super::Cpu;
 use super::super::simd::{LANES, Simd};
+use super::super::strips::{STRIP, STRIP_PANELS};
 use super::Kind;
-
-/// Panels of sixteen columns that lie side by side.
-pub const STRIP_PANELS: usize = 2;
-/// Columns of a strip.
-pub const STRIP: usize = STRIP_PANELS * LANES;
 
 /// A matrix `[n_out, n_in]` of float weights. An output is a *column* here: products have a row a token.
 ///
@@ -92,11 +88,6 @@ impl Panels {
             Kind::BF16 => Weights::BF16(lay_out::<BF16>(cpu, bytes, n_in)?),
         };
         Ok(Self { n_out, n_in, weights })
-    }
-
-    /// Columns.
-    pub fn n_out(&self) -> usize {
-        self.n_out
     }
 
     /// Elements of a column.

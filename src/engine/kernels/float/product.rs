@@ -4,25 +4,12 @@
 //! strip, and each row's element is read where it stands, into all lanes. Rows need not be packed first: elements of a
 //! row are neighbours, and reading one is no dearer from one place than from another.
 
-use super::super::Cpu;
-use super::super::pool::Whole;
+use std::ops::Range;
+
 use super::super::simd::{self, LANES, Simd, Task, Tier};
+use super::super::strips::{STRIP_PANELS, Strips, Sums};
 use super::Panels;
-use super::panels::{BF16, F16, F32, Float, Line, STRIP, STRIP_PANELS, Weights};
-
-/// A product to be computed: a matrix, what is added to each row, and where the result goes.
-#[derive(Debug)]
-pub struct Output<'a> {
-    /// The weights.
-    pub panels: &'a Panels,
-    /// `[n_out]`
-    pub bias: Option<&'a [f32]>,
-    /// `[rows, n_out]`
-    pub out: &'a mut [f32],
-}
-
-/// Rows whose sums are kept while the weights of a strip pass: 264 are 33 kB of floats.
-const MAX_ROWS: usize = 264;
+use super::panels::{BF16, F16, F32, Float, Line, Weights};
 
 /// Elements that are multiplied with all rows before the next: 192 of a strip are 24 kB, half of a first-level cache.
 const BLOCK: usize = 192;
@@ -32,85 +19,27 @@ const BLOCK: usize = 192;
 /// For few rows memory is what limits; with 8 rows of 896 x 4864 in f32 this gave 102 GMAC/s where it was 61 without.
 const AHEAD: usize = 96;
 
-/// x W^T + b for several matrices and the same `x`, `[rows, n_in]`.
-///
-/// # Panics
-/// If shapes do not fit.
-pub fn product(cpu: &Cpu, x: &[f32], outputs: &mut [Output<'_>]) {
-    let mut jobs = Vec::new();
-    for output in outputs {
-        let panels = output.panels;
-        assert!(x.len().is_multiple_of(panels.n_in), "rows are whole");
-        let n_rows = x.len() / panels.n_in;
-        assert!(output.out.len() == n_rows * panels.n_out, "there is room for the result");
-        assert!(output.bias.is_none_or(|bias| bias.len() == panels.n_out), "there is a bias for every output");
-        let n_ranges = n_rows.div_ceil(MAX_ROWS);
-        let n_units = panels.n_out.div_ceil(STRIP) * n_ranges;
-        jobs.push(Job { panels, bias: output.bias, out: Whole::of(output.out), n_rows, n_ranges, n_units });
+impl Strips for Panels {
+    /// `[rows, n_in]`
+    type Rows = [f32];
+
+    fn n_out(&self) -> usize {
+        self.n_out
     }
-    let n_units = jobs.iter().map(|job| job.n_units).sum();
-    cpu.pool.run(n_units, |units| {
-        let mut sums = [[[0.0; LANES]; STRIP_PANELS]; MAX_ROWS];
-        for mut unit in units {
-            let mut jobs = jobs.iter();
-            let job = loop {
-                let job = jobs.next().expect("units are counted over all jobs");
-                match unit.checked_sub(job.n_units) {
-                    Some(rest) => unit = rest,
-                    None => break job,
-                }
-            };
-            job.compute(cpu.tier, x, unit, &mut sums);
-        }
-    });
-}
 
-/// An output whose parts are written by several threads.
-struct Job<'a> {
-    panels: &'a Panels,
-    bias: Option<&'a [f32]>,
-    out: Whole<'a, f32>,
-    n_rows: usize,
-    n_ranges: usize,
-    n_units: usize,
-}
+    fn n_rows(&self, x: &[f32]) -> usize {
+        assert!(x.len().is_multiple_of(self.n_in), "rows are whole");
+        x.len() / self.n_in
+    }
 
-/// Sums of a row over a strip.
-type Sums = [[f32; LANES]; STRIP_PANELS];
-
-impl Job<'_> {
-    /// Computes a strip of columns for a range of rows.
-    fn compute(&self, tier: Tier, x: &[f32], unit: usize, sums: &mut [Sums; MAX_ROWS]) {
-        let n_strips = self.panels.n_out.div_ceil(STRIP);
-        let (range, strip) = (unit / n_strips, unit % n_strips);
-        let first_row = range * self.n_rows / self.n_ranges;
-        let n_rows = (range + 1) * self.n_rows / self.n_ranges - first_row;
-        let n_in = self.panels.n_in;
-        let sums = &mut sums[..n_rows];
-        let x = &x[first_row * n_in..][..n_rows * n_in];
-        match &self.panels.weights {
+    fn sum(&self, tier: Tier, x: &[f32], strip: usize, rows: Range<usize>, sums: &mut [Sums]) {
+        let n_in = self.n_in;
+        let x = &x[rows.start * n_in..rows.end * n_in];
+        match &self.weights {
             Weights::F32(lines) => simd::run(tier, SumStrip::<F32> { lines: &lines[strip * n_in..][..n_in], x, sums }),
             Weights::F16(lines) => simd::run(tier, SumStrip::<F16> { lines: &lines[strip * n_in..][..n_in], x, sums }),
             Weights::BF16(lines) => {
                 simd::run(tier, SumStrip::<BF16> { lines: &lines[strip * n_in..][..n_in], x, sums })
-            }
-        }
-        self.write(strip, first_row, sums);
-    }
-
-    fn write(&self, strip: usize, first_row: usize, sums: &[Sums]) {
-        let n_out = self.panels.n_out;
-        let start = strip * STRIP;
-        let n = STRIP.min(n_out - start);
-        for (row, sums) in sums.iter().enumerate() {
-            // SAFETY: a unit is handed out once; different ones have different strips or rows.
-            let out = unsafe { self.out.slice((first_row + row) * n_out + start, n) };
-            match self.bias {
-                None => out.copy_from_slice(&sums.as_flattened()[..n]),
-                Some(bias) => {
-                    let sums = sums.as_flattened().iter().zip(&bias[start..]);
-                    out.iter_mut().zip(sums).for_each(|(out, (sum, bias))| *out = sum + bias);
-                }
             }
         }
     }

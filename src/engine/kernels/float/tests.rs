@@ -3,6 +3,7 @@ use half::{bf16, f16};
 use super::super::Cpu;
 use super::super::pool::Pool;
 use super::super::simd::Tier;
+use super::super::strips::{Output, Strips, product};
 use super::super::testing::floats;
 use super::*;
 
@@ -44,7 +45,7 @@ fn check(kind: Kind, n_in: usize, n_out: usize, n_rows: impl IntoIterator<Item =
             let panels = Panels::new(&cpu, kind, &bytes, n_out, n_in).expect("weights are finite");
             for &n_rows in &n_rows {
                 let mut out = vec![f32::NAN; n_rows * n_out];
-                let output = Output { panels: &panels, bias: Some(&bias), out: &mut out };
+                let output = Output { weights: &panels, bias: Some(&bias), out: &mut out };
                 product(&cpu, &x[..n_rows * n_in], &mut [output]);
                 let is_equal = bits(&out) == expected[..n_rows * n_out];
                 assert!(is_equal, "{kind:?} {tier:?}, {n_threads} threads, {n_rows} x {n_in} x {n_out}");
@@ -83,7 +84,7 @@ fn rows_of_several_ranges_are_computed_as_alone() {
     let panels = Panels::new(&cpu, Kind::F32, &bytes, n_out, n_in).expect("weights are finite");
     let x = floats(2, n_rows * n_in);
     let mut out = vec![0.0; n_rows * n_out];
-    product(&cpu, &x, &mut [Output { panels: &panels, bias: None, out: &mut out }]);
+    product(&cpu, x.as_slice(), &mut [Output { weights: &panels, bias: None, out: &mut out }]);
     // Without a bias nothing is added, not even a zero; but adding one changes no bits of a sum that is not -0.
     assert!(bits(&out) == bits(&reference(&x, &values, &vec![0.0; n_out], n_in)));
 }
@@ -101,8 +102,9 @@ fn several_matrices_are_multiplied_at_once() {
         .collect();
     let mut outs = n_outs.map(|n_out| vec![0.0; 9 * n_out]);
     let pairs = panels.iter().zip(&mut outs);
-    let mut outputs: Vec<Output<'_>> = pairs.map(|(panels, out)| Output { panels, bias: None, out }).collect();
-    product(&cpu, &x, &mut outputs);
+    let mut outputs: Vec<Output<'_, Panels>> =
+        pairs.map(|(weights, out)| Output { weights, bias: None, out }).collect();
+    product(&cpu, x.as_slice(), &mut outputs);
     for ((out, (_, values)), n_out) in outs.iter().zip(&matrices).zip(n_outs) {
         assert!(bits(out) == bits(&reference(&x, values, &vec![0.0; n_out], n_in)), "{n_out} outputs");
     }

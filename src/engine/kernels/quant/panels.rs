@@ -6,13 +6,10 @@ use half::f16;
 
 use super::super::Cpu;
 use super::super::simd::{LANES, STEP_BYTES};
+use super::super::strips::{STRIP, STRIP_PANELS};
 use super::ggml::Decoded;
 use super::{Format, SUPER, Spec};
 
-/// Panels of sixteen columns that are multiplied together.
-pub const STRIP_PANELS: usize = 2;
-/// Columns of a strip.
-pub const STRIP: usize = STRIP_PANELS * LANES;
 /// Elements of a step: as many as are multiplied in one instruction.
 pub const STEP: usize = 4;
 
@@ -102,11 +99,6 @@ impl Panels {
             }
         });
         if is_finite.into_inner() { Ok(Self { format, n_out, n_in, lines }) } else { Err(NOT_FINITE.to_owned()) }
-    }
-
-    /// Columns.
-    pub fn n_out(&self) -> usize {
-        self.n_out
     }
 
     /// Elements of a column.

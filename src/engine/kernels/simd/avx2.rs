@@ -41,11 +41,10 @@ pub unsafe fn codes_and_pairs(codes: __m128i) -> ([i8; LANES], [i16; 2]) {
     }
 }
 
-/// Two i16 in every lane of 32 bits.
+/// Two i16 as one lane of 32 bits.
 #[inline(always)]
-pub fn pairs_as_int(pairs: [i16; 2], factor: i32) -> i32 {
-    let [a, b] = pairs.map(|pair| (i32::from(pair) * factor) as u16);
-    (u32::from(a) | u32::from(b) << 16) as i32
+pub fn pairs_as_int([a, b]: [i16; 2]) -> i32 {
+    (u32::from(a as u16) | u32::from(b as u16) << 16) as i32
 }
 
 /// The methods of a tier; the token in `self` proves that the processor has the instructions, and
@@ -76,6 +75,7 @@ impl Simd for Avx2 {
     type Sum = Ints;
     /// Each scale twice, in 16 bits.
     type Scales = Ints;
+    type Pairs = Ints;
 
     operations! {
         fn splat(self, x: f32) -> Floats { [_mm256_set1_ps(x); 2] }
@@ -106,6 +106,12 @@ impl Simd for Avx2 {
         }
         fn min(self, a: Floats, b: Floats) -> Floats { [_mm256_min_ps(a[0], b[0]), _mm256_min_ps(a[1], b[1])] }
         fn max(self, a: Floats, b: Floats) -> Floats { [_mm256_max_ps(a[0], b[0]), _mm256_max_ps(a[1], b[1])] }
+        fn max_lanes(self, x: Floats) -> f32 {
+            let eight = _mm256_max_ps(x[0], x[1]);
+            let four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps::<1>(eight));
+            let two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_max_ss(two, _mm_shuffle_ps::<1>(two, two)))
+        }
         fn round(self, x: Floats) -> Ints { [_mm256_cvtps_epi32(x[0]), _mm256_cvtps_epi32(x[1])] }
         fn exp2(self, n: Ints) -> Floats {
             let bias = _mm256_set1_epi32(127);
@@ -155,7 +161,8 @@ impl Simd for Avx2 {
         }
         fn begin(self, code: Code, pairs: [i16; 2]) -> Ints {
             if code.bits == 8 { return [_mm256_setzero_si256(); 2] }
-            [_mm256_set1_epi32(pairs_as_int(pairs, -code.centre())); 2]
+            let pairs = _mm256_set1_epi32(pairs_as_int(pairs));
+            [_mm256_mullo_epi16(pairs, _mm256_set1_epi16(-code.centre() as i16)); 2]
         }
         fn step(self, code: Code, sum: Ints, weights: Ints, activations: [i8; 4]) -> Ints {
             let x = _mm256_set1_epi32(i32::from_ne_bytes(activations.map(|x| x as u8)));
@@ -188,10 +195,13 @@ impl Simd for Avx2 {
             let plain = scales.map(|x| _mm256_srai_epi32::<16>(x));
             self.add_int(scaled, self.mul_int(plain, self.splat_int(missing)))
         }
-        fn add_pairs(self, sum: Ints, coded: &[u8; 2 * LANES], xy: [i16; 2]) -> Ints {
-            let xy = _mm256_set1_epi32(pairs_as_int(xy, 1));
+        fn pairs(self, coded: &[u8; 2 * LANES]) -> Ints {
             let half = |i| _mm256_cvtepu8_epi16(_mm_loadu_si128(coded.as_ptr().add(i).cast()));
-            self.add_int(sum, [_mm256_madd_epi16(half(0), xy), _mm256_madd_epi16(half(16), xy)])
+            [half(0), half(16)]
+        }
+        fn add_pairs(self, sum: Ints, ab: Ints, xy: [i16; 2]) -> Ints {
+            let xy = _mm256_set1_epi32(pairs_as_int(xy));
+            self.add_int(sum, ab.map(|ab| _mm256_madd_epi16(ab, xy)))
         }
         fn prefetch(self, at: *const u8) { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }

@@ -46,6 +46,7 @@ impl Simd for Avx512 {
     type Weights = __m512i;
     type Sum = __m512i;
     type Scales = __m512i;
+    type Pairs = __m512i;
 
     #[inline(always)]
     fn end(self, _: Code, sum: __m512i, _: [i16; 2]) -> __m512i {
@@ -69,6 +70,7 @@ impl Simd for Avx512 {
         fn fnma(self, a: __m512, b: __m512, c: __m512) -> __m512 { _mm512_fnmadd_ps(a, b, c) }
         fn min(self, a: __m512, b: __m512) -> __m512 { _mm512_min_ps(a, b) }
         fn max(self, a: __m512, b: __m512) -> __m512 { _mm512_max_ps(a, b) }
+        fn max_lanes(self, x: __m512) -> f32 { _mm512_reduce_max_ps(x) }
         fn round(self, x: __m512) -> __m512i { _mm512_cvtps_epi32(x) }
         fn exp2(self, n: __m512i) -> __m512 {
             _mm512_castsi512_ps(_mm512_slli_epi32::<23>(_mm512_add_epi32(n, _mm512_set1_epi32(127))))
@@ -95,7 +97,8 @@ impl Simd for Avx512 {
         fn weights(self, _code: Code, step: &[u8; STEP_BYTES]) -> __m512i { _mm512_loadu_si512(step.as_ptr().cast()) }
         fn scales(self, from: &[i8; LANES]) -> __m512i { _mm512_cvtepi8_epi32(_mm_loadu_si128(from.as_ptr().cast())) }
         fn begin(self, code: Code, pairs: [i16; 2]) -> __m512i {
-            _mm512_set1_epi32(-code.offset * (i32::from(pairs[0]) + i32::from(pairs[1])))
+            let pairs = _mm512_set1_epi32(super::avx2::pairs_as_int(pairs));
+            _mm512_madd_epi16(pairs, _mm512_set1_epi16(-code.offset as i16))
         }
         fn step(self, _code: Code, sum: __m512i, weights: __m512i, activations: [i8; 4]) -> __m512i {
             let activations = _mm512_set1_epi32(i32::from_ne_bytes(activations.map(|x| x as u8)));
@@ -104,9 +107,11 @@ impl Simd for Avx512 {
         fn end_scaled(self, _code: Code, sum: __m512i, _pairs: [i16; 2], scales: __m512i) -> __m512i {
             _mm512_mullo_epi32(sum, scales)
         }
-        fn add_pairs(self, sum: __m512i, coded: &[u8; 2 * LANES], xy: [i16; 2]) -> __m512i {
-            let coded = _mm512_cvtepu8_epi16(_mm256_loadu_si256(coded.as_ptr().cast()));
-            _mm512_dpwssd_epi32(sum, coded, _mm512_set1_epi32(super::avx2::pairs_as_int(xy, 1)))
+        fn pairs(self, coded: &[u8; 2 * LANES]) -> __m512i {
+            _mm512_cvtepu8_epi16(_mm256_loadu_si256(coded.as_ptr().cast()))
+        }
+        fn add_pairs(self, sum: __m512i, ab: __m512i, xy: [i16; 2]) -> __m512i {
+            _mm512_dpwssd_epi32(sum, ab, _mm512_set1_epi32(super::avx2::pairs_as_int(xy)))
         }
         fn prefetch(self, at: *const u8) { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }

@@ -20,6 +20,7 @@ impl Simd for Scalar {
     type Weights = [u8; STEP_BYTES];
     type Sum = [i32; LANES];
     type Scales = [i32; LANES];
+    type Pairs = [i32; 2 * LANES];
 
     #[inline(always)]
     fn splat(self, x: f32) -> Self::F32 {
@@ -84,6 +85,11 @@ impl Simd for Scalar {
     #[inline(always)]
     fn max(self, a: Self::F32, b: Self::F32) -> Self::F32 {
         from_fn(|i| if a[i] > b[i] { a[i] } else { b[i] })
+    }
+
+    #[inline(always)]
+    fn max_lanes(self, x: Self::F32) -> f32 {
+        x.into_iter().fold(f32::NEG_INFINITY, f32::max)
     }
 
     #[inline(always)]
@@ -170,9 +176,13 @@ impl Simd for Scalar {
     }
 
     #[inline(always)]
-    fn add_pairs(self, sum: Self::I32, coded: &[u8; 2 * LANES], xy: [i16; 2]) -> Self::I32 {
-        let product = |idx: usize| i32::from(coded[idx]) * i32::from(xy[idx % 2]);
-        from_fn(|i| sum[i] + product(2 * i) + product(2 * i + 1))
+    fn pairs(self, coded: &[u8; 2 * LANES]) -> Self::Pairs {
+        coded.map(i32::from)
+    }
+
+    #[inline(always)]
+    fn add_pairs(self, sum: Self::I32, ab: Self::Pairs, xy: [i16; 2]) -> Self::I32 {
+        from_fn(|i| sum[i] + ab[2 * i] * i32::from(xy[0]) + ab[2 * i + 1] * i32::from(xy[1]))
     }
 
     #[inline(always)]

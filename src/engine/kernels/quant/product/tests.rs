@@ -1,3 +1,5 @@
+use super::super::super::Cpu;
+use super::super::super::strips::{Output, product};
 use super::super::super::testing::{bytes, floats};
 use super::super::reference;
 use super::*;
@@ -45,7 +47,7 @@ fn check(tier: Tier, n_threads: usize, format: Format, weights: &[u8], x: &[f32]
     let mut codes = Activations::default();
     codes.code(&cpu, x, n_in, panels.block());
     let mut out = vec![0.0; n_rows * n_out];
-    product(&cpu, &codes, &mut [Output { panels: &panels, bias: None, out: &mut out }]);
+    product(&cpu, &codes, &mut [Output { weights: &panels, bias: None, out: &mut out }]);
     for (row, x) in x.chunks_exact(n_in).enumerate() {
         for (column, weights) in weights.chunks_exact(row_bytes).enumerate() {
             let expected = reference::dot(format, weights, x);
@@ -125,7 +127,7 @@ fn product_is_near_the_exact_one_of_decoded_weights() {
         let mut out = vec![0.0; n_out];
         let mut codes = Activations::default();
         codes.code(&cpu, &x, n_in, panels.block());
-        product(&cpu, &codes, &mut [Output { panels: &panels, bias: None, out: &mut out }]);
+        product(&cpu, &codes, &mut [Output { weights: &panels, bias: None, out: &mut out }]);
         for (column, ours) in out.iter().enumerate() {
             let mut weights = vec![0.0; n_in];
             panels.decode(column, &mut weights);
