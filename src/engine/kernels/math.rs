@@ -41,7 +41,7 @@ pub fn exp<S: Simd>(simd: S, x: S::F32) -> S::F32 {
 
 /// Up to sixteen floats; lanes beyond them are 0.
 #[inline(always)]
-fn load_part<S: Simd>(simd: S, from: &[f32]) -> S::F32 {
+pub(super) fn load_part<S: Simd>(simd: S, from: &[f32]) -> S::F32 {
     match from.first_chunk() {
         Some(whole) => simd.load(whole),
         None => {
@@ -54,7 +54,7 @@ fn load_part<S: Simd>(simd: S, from: &[f32]) -> S::F32 {
 
 /// Writes up to sixteen lanes.
 #[inline(always)]
-fn store_part<S: Simd>(simd: S, x: S::F32, to: &mut [f32]) {
+pub(super) fn store_part<S: Simd>(simd: S, x: S::F32, to: &mut [f32]) {
     match to.first_chunk_mut() {
         Some(whole) => simd.store(x, whole),
         None => {
@@ -101,7 +101,7 @@ pub fn rms_norm(cpu: &Cpu, x: &[f32], weight: &[f32], eps: f32, out: &mut [f32])
 }
 
 /// Rows that a thread takes at a time: some ten thousand floats, since fewer are not worth the asking.
-fn row_chunk(n: usize) -> usize {
+pub(super) fn row_chunk(n: usize) -> usize {
     16_384_usize.div_ceil(n.max(1))
 }
 

@@ -2,6 +2,8 @@
 
 pub mod attention;
 pub mod float;
+pub mod gelu;
+pub mod layer_norm;
 pub mod math;
 pub mod pool;
 pub mod quant;
