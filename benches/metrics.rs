@@ -5,7 +5,6 @@ use std::path::Path;
 
 use criterion::{Criterion, Throughput};
 use ragstone::dataset::Dataset;
-use ragstone::embed::Embedder;
 use ragstone::judge::Settings;
 use ragstone::metrics::METRICS;
 use ragstone::record::PinnedModel;
@@ -38,7 +37,7 @@ pub fn bench(criterion: &mut Criterion) {
 
 fn load(judge: &str, gguf: &Path, embedder: &Path) -> LocalModels {
     let pinned = |name: &str| PinnedModel { name: name.to_owned(), pins: BTreeMap::new(), languages: Vec::new() };
-    let embedder = Embedder::load(embedder).expect("the pinned files are those of an embedder");
+    let embedder = weights::embedder(embedder);
     LocalModels::new(Some(Judge::new(pinned(judge), weights::engine(gguf))), Some((pinned(EMBEDDER), embedder)))
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ragstone::embed::Embedder;
 use ragstone::engine::kernels::Cpu;
 use ragstone::engine::{Engine, Options};
 use ragstone::store::{self, Store};
@@ -45,6 +46,12 @@ pub fn engine(path: &Path) -> Engine {
 /// One thread a core.
 fn n_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// An embedder computed by as many threads as users get.
+pub fn embedder(folder: &Path) -> Embedder {
+    let cpu = Arc::new(Cpu::new(n_threads()));
+    Embedder::load(folder, &cpu).expect("the pinned files are those of an embedder")
 }
 
 /// Tokens of the example's text, `n_tokens` of them from `start` on.

@@ -253,8 +253,9 @@ impl Models {
             return Ok(Self::Script(Script::read(path)?));
         }
         let needs = |role| plan.metrics.iter().any(|metric| metric.about().models.contains(&role));
-        let embedder = if needs(Role::Embedder) { Some(models::load_embedder(store, &args.embedder)?) } else { None };
         let cpu = Arc::new(Cpu::new(args.n_threads()));
+        let embedder = needs(Role::Embedder).then(|| models::load_embedder(store, &args.embedder, &cpu));
+        let embedder = embedder.transpose()?;
         let judge = needs(Role::Judge).then(|| models::load_judge(store, &args.judge, &cpu, args.engine_options()));
         let judge = judge.transpose()?;
         Ok(Self::Local(Box::new(LocalModels::new(judge, embedder))))

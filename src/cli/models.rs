@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::args::ModelsCommand;
 use super::{Done, print, tell};
-use crate::embed::Embedder;
+use crate::embed::{self, Embedder};
 use crate::engine::kernels::Cpu;
 use crate::engine::{Engine, Options};
 use crate::error::{Error, Result};
@@ -115,7 +115,7 @@ pub fn load_judge(store: &Store, name: &str, cpu: &Arc<Cpu>, options: Options) -
 }
 
 /// An embedder by its name in the catalogue or the path of a folder.
-pub fn load_embedder(store: &Store, name: &str) -> Result<(PinnedModel, Embedder)> {
+pub fn load_embedder(store: &Store, name: &str, cpu: &Arc<Cpu>) -> Result<(PinnedModel, Embedder)> {
     let (folder, known) = match local_path(name) {
         Some(folder) => (folder, None),
         None => {
@@ -123,10 +123,10 @@ pub fn load_embedder(store: &Store, name: &str) -> Result<(PinnedModel, Embedder
             (store.locate(&manifest)?, Some(pinned(&manifest)))
         }
     };
-    let embedder = Embedder::load(&folder)?;
+    let embedder = Embedder::load(&folder, cpu)?;
     let files: Vec<PathBuf> = EMBEDDER_FILES.iter().map(|file| folder.join(file)).collect();
     let mut model = known.map_or_else(|| pinned_path(&folder, &files), Ok)?;
-    model.pins.insert("arithmetic".to_owned(), "candle 0.11.1 bert".to_owned());
+    model.pins.insert("arithmetic".to_owned(), embed::ARITHMETIC.to_owned());
     Ok((model, embedder))
 }
 

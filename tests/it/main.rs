@@ -5,6 +5,7 @@ use std::cell::Cell;
 
 mod admission;
 mod cli;
+mod embed;
 mod golden;
 mod hostile;
 mod integrity;

@@ -76,9 +76,12 @@ impl Weights {
         Some(Tokenizer::from_gguf(&gguf).expect("the pinned file has a vocabulary that this program knows"))
     }
 
-    /// An embedder in memory.
-    pub fn embedder(&self) -> Option<Embedder> {
-        Some(Embedder::load(&self.folder()?).expect("the pinned files are those of an embedder"))
+    /// An embedder in memory, computed by this many threads.
+    pub fn embedder(&self, n_threads: usize) -> Option<Embedder> {
+        Some(
+            Embedder::load(&self.folder()?, &Arc::new(Cpu::new(n_threads)))
+                .expect("the pinned files are those of an embedder"),
+        )
     }
 }
 

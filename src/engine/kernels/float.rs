@@ -36,4 +36,13 @@ impl Kind {
             Self::F16 | Self::BF16 => 2,
         }
     }
+
+    /// The values of weights in the bytes of a file, little-endian.
+    pub fn widen(self, bytes: &[u8]) -> Vec<f32> {
+        match self {
+            Self::F32 => panels::widen::<panels::F32>(bytes),
+            Self::F16 => panels::widen::<panels::F16>(bytes),
+            Self::BF16 => panels::widen::<panels::BF16>(bytes),
+        }
+    }
 }

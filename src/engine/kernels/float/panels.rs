@@ -144,6 +144,11 @@ fn lay_out<F: Float>(cpu: &Cpu, bytes: &[u8], n_in: usize) -> Result<Vec<Line<F:
     if is_finite.into_inner() { Ok(lines) } else { Err("a weight is not a finite number".to_owned()) }
 }
 
+/// The values of weights in the bytes of a file.
+pub(super) fn widen<F: Float>(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(size_of::<F::Bits>()).map(|weight| F::widen(F::read(weight))).collect()
+}
+
 fn decode<F: Float>(lines: &[Line<F::Bits>], column: usize, out: &mut [f32]) {
     let (first, column) = (column / STRIP * out.len(), column % STRIP);
     for (out, line) in out.iter_mut().zip(&lines[first..]) {

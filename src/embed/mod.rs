@@ -1,25 +1,32 @@
 //! Sentence embeddings: where does a text point?
 
-use std::collections::BTreeMap;
+mod bert;
+mod tensors;
+#[cfg(test)]
+mod tests;
+
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
-use candle_core::{DType, Device, Tensor};
-use candle_nn::VarBuilder;
-use candle_transformers::models::bert::{BertModel, Config};
 use ndarray::Array2;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokenizers::Tokenizer;
 
+use self::bert::{Bert, Config};
+use crate::engine::kernels::Cpu;
 use crate::error::{Error, Result};
+
+/// Names the arithmetic in run headers: vectors are comparable bit by bit only under the same name.
+pub const ARITHMETIC: &str = "f32 bert 1";
 
 /// A sentence-embedding model in memory.
 ///
 /// Read from a folder as `sentence-transformers` writes it: `model.safetensors`, `config.json`, `tokenizer.json`,
 /// `1_Pooling/config.json` and `sentence_bert_config.json`.
 pub struct Embedder {
-    model: BertModel,
+    model: Bert,
     tokenizer: Tokenizer,
     pooling: Pooling,
     max_tokens: usize,
@@ -56,15 +63,15 @@ struct ModelType {
     model_type: String,
 }
 
-/// Texts computed at once; a bound on memory.
-const MAX_BATCH: usize = 64;
+/// Tokens computed at once, unless a single text has more.
+const MAX_TOKENS: usize = 512;
 
 impl Embedder {
     /// Loads the model of a folder.
     ///
     /// # Errors
     /// If a file is missing or broken, or the model is of a kind that this program cannot run.
-    pub fn load(folder: &Path) -> Result<Self> {
+    pub fn load(folder: &Path, cpu: &Arc<Cpu>) -> Result<Self> {
         let config_path = folder.join("config.json");
         let ModelType { model_type } = read_json(&config_path)?;
         if model_type != "bert" {
@@ -73,11 +80,12 @@ impl Embedder {
         }
         let config: Config = read_json(&config_path)?;
         let SentenceConfig { max_seq_length } = read_json(&folder.join("sentence_bert_config.json"))?;
+        let weights_path = folder.join("model.safetensors");
         Ok(Self {
-            model: load_weights(&folder.join("model.safetensors"), &config)?,
+            model: Bert::new(&weights_path, &read(&weights_path)?, &config, cpu.clone())?,
             tokenizer: load_tokenizer(&folder.join("tokenizer.json"))?,
             pooling: Pooling::read(&folder.join("1_Pooling").join("config.json"))?,
-            max_tokens: max_seq_length.min(config.max_position_embeddings),
+            max_tokens: max_seq_length.min(config.max_tokens()),
         })
     }
 
@@ -96,45 +104,55 @@ impl Embedder {
         Ok(encoding.map_err(wrong)?.get_ids().to_vec())
     }
 
-    /// Unit vectors `[n, dim]` of texts given as [`Embedder::tokens`].
-    ///
-    /// Texts of equal length are computed together, so nothing is padded: a text's vector does not depend on the
-    /// others.
+    /// Unit vectors `[n, dim]` of texts given as [`Embedder::tokens`]. A text's vector does not depend on the others.
     ///
     /// # Errors
-    /// If candle fails, or a text is longer than [`Embedder::max_tokens`].
+    /// If a text is longer than [`Embedder::max_tokens`], has no token, or one that the model does not have.
     pub fn embed(&self, texts: &[Vec<u32>]) -> Result<Array2<f32>> {
-        let too_long = texts.iter().find(|tokens| tokens.len() > self.max_tokens);
-        if let Some(tokens) = too_long {
-            let message = format!("the text has {} tokens, the embedder's window is {}", tokens.len(), self.max_tokens);
-            return Err(Error::usage(message, ""));
+        texts.iter().try_for_each(|tokens| self.check(tokens))?;
+        let dim = self.model.width();
+        let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
+        let n_tokens: usize = texts.iter().map(Vec::len).sum();
+        let mut scratch = self.model.scratch(n_tokens.min(MAX_TOKENS.max(longest)));
+        let mut vectors = Vec::with_capacity(texts.len() * dim);
+        let mut rest = texts;
+        while !rest.is_empty() {
+            let (pack, after) = rest.split_at(pack_len(rest));
+            let mut hidden = self.model.forward(pack, &mut scratch);
+            for tokens in pack {
+                let (own, others) = hidden.split_at(tokens.len() * dim);
+                vectors.extend(unit(self.pooling.pool(own, dim)));
+                hidden = others;
+            }
+            rest = after;
         }
-        let mut by_length: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (idx, tokens) in texts.iter().enumerate() {
-            by_length.entry(tokens.len()).or_default().push(idx);
-        }
-        let mut vectors = vec![Vec::new(); texts.len()];
-        for idxs in by_length.values().flat_map(|idxs| idxs.chunks(MAX_BATCH)) {
-            let batch: Vec<&[u32]> = idxs.iter().map(|&idx| texts[idx].as_slice()).collect();
-            let batch = self.embed_equal(&batch).map_err(Error::engine("embed texts"))?;
-            idxs.iter().zip(batch).for_each(|(&idx, vector)| vectors[idx] = vector);
-        }
-        let dim = vectors.first().map_or(0, Vec::len);
-        Ok(Array2::from_shape_vec((texts.len(), dim), vectors.concat()).expect("every vector has the model's width"))
+        Ok(Array2::from_shape_vec((texts.len(), dim), vectors).expect("every vector has the model's width"))
     }
 
-    /// Texts of one length.
-    fn embed_equal(&self, texts: &[&[u32]]) -> candle_core::Result<Vec<Vec<f32>>> {
-        // [texts, tokens]
-        let ids = Tensor::from_vec(texts.concat(), (texts.len(), texts[0].len()), &Device::Cpu)?;
-        // [texts, tokens, dim]
-        let hidden = self.model.forward(&ids, &ids.zeros_like()?, None)?;
-        let pooled = match self.pooling {
-            Pooling::Mean => hidden.mean(1)?,
-            Pooling::Cls => hidden.narrow(1, 0, 1)?.squeeze(1)?,
-        };
-        Ok(pooled.to_vec2()?.into_iter().map(unit).collect())
+    fn check(&self, tokens: &[u32]) -> Result<()> {
+        let (n_tokens, n_vocab) = (tokens.len(), self.model.n_vocab());
+        if n_tokens == 0 {
+            return Err(Error::usage("a text has no token, expected at least one", ""));
+        }
+        if n_tokens > self.max_tokens {
+            let message = format!("the text has {n_tokens} tokens, the embedder's window is {}", self.max_tokens);
+            return Err(Error::usage(message, ""));
+        }
+        match tokens.iter().find(|&&token| token as usize >= n_vocab) {
+            Some(token) => Err(Error::usage(format!("the text has token {token}, the embedder knows {n_vocab}"), "")),
+            None => Ok(()),
+        }
     }
+}
+
+/// How many of the texts, at least one, are computed next.
+fn pack_len(texts: &[Vec<u32>]) -> usize {
+    let mut n_tokens = 0;
+    let fits = |tokens: &&Vec<u32>| {
+        n_tokens += tokens.len();
+        n_tokens <= MAX_TOKENS
+    };
+    texts.iter().take_while(fits).count().max(1)
 }
 
 impl std::fmt::Debug for Embedder {
@@ -155,6 +173,19 @@ impl Pooling {
             }
         }
     }
+
+    /// The vector of a text from those of its tokens, `[tokens, dim]`.
+    fn pool(self, hidden: &[f32], dim: usize) -> Vec<f32> {
+        let mut vector = hidden[..dim].to_vec();
+        if self == Self::Mean {
+            for token in hidden[dim..].chunks_exact(dim) {
+                vector.iter_mut().zip(token).for_each(|(sum, x)| *sum += x);
+            }
+            let n_tokens = (hidden.len() / dim) as f32;
+            vector.iter_mut().for_each(|sum| *sum /= n_tokens);
+        }
+        vector
+    }
 }
 
 /// The vector divided by its length; a zero vector stays zero.
@@ -173,12 +204,6 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let bytes = read(path)?;
     serde_json::from_slice(&bytes).map_err(|err| Error::model_file(path, format!("not the expected JSON: {err}")))
-}
-
-fn load_weights(path: &Path, config: &Config) -> Result<BertModel> {
-    let weights = VarBuilder::from_buffered_safetensors(read(path)?, DType::F32, &Device::Cpu);
-    let wrong = |err: candle_core::Error| Error::model_file(path, format!("not weights of a BERT model: {err}"));
-    BertModel::load(weights.map_err(wrong)?, config).map_err(wrong)
 }
 
 /// The tokenizer without the truncation and padding that its file may ask for.

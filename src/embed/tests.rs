@@ -1,0 +1,291 @@
+//! A small model with random weights, made here; candle's BERT is the reference.
+
+use std::collections::BTreeMap;
+
+use candle_core::{DType, Device, Tensor};
+use candle_nn::VarBuilder;
+use candle_transformers::models::bert::{self, BertModel};
+use half::{bf16, f16};
+use safetensors::Dtype;
+use safetensors::tensor::TensorView;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::*;
+use crate::engine::kernels::pool::Pool;
+use crate::engine::kernels::simd::Tier;
+use crate::engine::kernels::testing::floats;
+
+/// The largest difference of a component of a unit vector: two layers in f32, summed in other orders.
+const BOUND: f32 = 1e-6;
+const MIN_COSINE: f32 = 0.99999;
+
+const N_VOCAB: usize = 50;
+/// Four heads of ten: neither is a multiple of sixteen.
+const WIDTH: usize = 40;
+const WIDE: usize = 72;
+const N_LAYERS: usize = 2;
+const N_POSITIONS: usize = 300;
+
+/// A folder of a model, to be written as it is or changed first.
+struct Model {
+    config: Value,
+    pooling: Value,
+    dtype: Dtype,
+    tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
+}
+
+impl Model {
+    fn new() -> Self {
+        let config = json!({
+            "model_type": "bert", "vocab_size": N_VOCAB, "hidden_size": WIDTH, "num_hidden_layers": N_LAYERS,
+            "num_attention_heads": 4, "intermediate_size": WIDE, "hidden_act": "gelu",
+            "max_position_embeddings": N_POSITIONS, "type_vocab_size": 2, "layer_norm_eps": 1e-12,
+            "hidden_dropout_prob": 0.1, "initializer_range": 0.02, "pad_token_id": 0,
+        });
+        let pooling = json!({ "pooling_mode_mean_tokens": true });
+        let mut model = Self { config, pooling, dtype: Dtype::F32, tensors: BTreeMap::new() };
+        for (name, n_rows) in [("word", N_VOCAB), ("position", N_POSITIONS), ("token_type", 2)] {
+            model.add(&format!("embeddings.{name}_embeddings.weight"), &[n_rows, WIDTH], 0.0);
+        }
+        model.add_norm("embeddings.LayerNorm");
+        for layer in 0..N_LAYERS {
+            let name = |part: &str| format!("encoder.layer.{layer}.{part}");
+            for part in ["query", "key", "value"] {
+                model.add_linear(&name(&format!("attention.self.{part}")), WIDTH, WIDTH);
+            }
+            model.add_linear(&name("attention.output.dense"), WIDTH, WIDTH);
+            model.add_norm(&name("attention.output.LayerNorm"));
+            model.add_linear(&name("intermediate.dense"), WIDE, WIDTH);
+            model.add_linear(&name("output.dense"), WIDTH, WIDE);
+            model.add_norm(&name("output.LayerNorm"));
+        }
+        model
+    }
+
+    fn add(&mut self, name: &str, shape: &[usize], centre: f32) {
+        let seed = self.tensors.len() as u32;
+        let values = floats(seed, shape.iter().product()).into_iter().map(|x| centre + 0.4 * x).collect();
+        self.tensors.insert(name.to_owned(), (shape.to_vec(), values));
+    }
+
+    fn add_linear(&mut self, name: &str, n_out: usize, n_in: usize) {
+        self.add(&format!("{name}.weight"), &[n_out, n_in], 0.0);
+        self.add(&format!("{name}.bias"), &[n_out], 0.0);
+    }
+
+    fn add_norm(&mut self, name: &str) {
+        self.add(&format!("{name}.weight"), &[WIDTH], 1.0);
+        self.add(&format!("{name}.bias"), &[WIDTH], 0.0);
+    }
+
+    /// Gives every tensor another name.
+    fn rename(&mut self, new_name: impl Fn(&str) -> String) {
+        let tensors = std::mem::take(&mut self.tensors);
+        self.tensors = tensors.into_iter().map(|(name, tensor)| (new_name(&name), tensor)).collect();
+    }
+
+    /// Writes the folder.
+    fn write(&self) -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, content: &[u8]| fs::write(folder.path().join(name), content).unwrap();
+        fs::create_dir(folder.path().join("1_Pooling")).unwrap();
+        write("config.json", self.config.to_string().as_bytes());
+        write("1_Pooling/config.json", self.pooling.to_string().as_bytes());
+        write("sentence_bert_config.json", br#"{"max_seq_length": 256}"#);
+        let vocab = json!({ "[UNK]": 0, "a": 1, "b": 2 });
+        let tokenizer = json!({
+            "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+            "pre_tokenizer": { "type": "Whitespace" }, "post_processor": null, "decoder": null,
+            "model": { "type": "WordLevel", "vocab": vocab, "unk_token": "[UNK]" },
+        });
+        write("tokenizer.json", tokenizer.to_string().as_bytes());
+        let bytes: Vec<Vec<u8>> = self.tensors.values().map(|(_, values)| encode(self.dtype, values)).collect();
+        let views = self.tensors.iter().zip(&bytes).map(|((name, (shape, _)), bytes)| {
+            (name, TensorView::new(self.dtype, shape.clone(), bytes).expect("the shape fits"))
+        });
+        write("model.safetensors", &safetensors::serialize(views, None).unwrap());
+        folder
+    }
+
+    fn load(&self, cpu: Cpu) -> Result<Embedder> {
+        Embedder::load(self.write().path(), &Arc::new(cpu))
+    }
+
+    fn refusal(&self) -> String {
+        let folder = self.write();
+        let err = Embedder::load(folder.path(), &Arc::new(Cpu::new(1))).expect_err("the model is broken");
+        err.to_string().replace(&format!("{}/", folder.path().display()), "")
+    }
+}
+
+fn encode(dtype: Dtype, values: &[f32]) -> Vec<u8> {
+    let bytes = |x: &f32| match dtype {
+        Dtype::F32 => x.to_le_bytes().to_vec(),
+        Dtype::F16 => f16::from_f32(*x).to_le_bytes().to_vec(),
+        Dtype::BF16 => bf16::from_f32(*x).to_le_bytes().to_vec(),
+        _ => vec![0; 8],
+    };
+    values.iter().flat_map(bytes).collect()
+}
+
+/// Texts of these many tokens.
+fn texts(lengths: &[usize]) -> Vec<Vec<u32>> {
+    let text = |(idx, &len): (usize, &usize)| {
+        (0..len).map(|position| ((position * position + 7 * idx + 3) % N_VOCAB) as u32).collect()
+    };
+    lengths.iter().enumerate().map(text).collect()
+}
+
+/// Unit vectors as candle computes them, each text by itself.
+fn reference(folder: &Path, gelu: bert::HiddenAct, texts: &[Vec<u32>]) -> Vec<Vec<f32>> {
+    let mut config: Value = read_json(&folder.join("config.json")).unwrap();
+    config["hidden_act"] = json!("gelu");
+    let config = bert::Config { hidden_act: gelu, ..serde_json::from_value(config).unwrap() };
+    let bytes = fs::read(folder.join("model.safetensors")).unwrap();
+    let weights = VarBuilder::from_buffered_safetensors(bytes, DType::F32, &Device::Cpu).unwrap();
+    let model = BertModel::load(weights, &config).unwrap();
+    let pooling = Pooling::read(&folder.join("1_Pooling/config.json")).unwrap();
+    let embed = |tokens: &Vec<u32>| {
+        let ids = Tensor::new(tokens.as_slice(), &Device::Cpu).unwrap().unsqueeze(0).unwrap();
+        let hidden = model.forward(&ids, &ids.zeros_like().unwrap(), None).unwrap().squeeze(0).unwrap();
+        let pooled = match pooling {
+            Pooling::Mean => hidden.mean(0).unwrap(),
+            Pooling::Cls => hidden.get(0).unwrap(),
+        };
+        unit(pooled.to_vec1().unwrap())
+    };
+    texts.iter().map(embed).collect()
+}
+
+fn check(model: &Model, gelu: bert::HiddenAct) {
+    let folder = model.write();
+    let texts = texts(&[1, 2, 15, 16, 17, 60, 200]);
+    let expected = reference(folder.path(), gelu, &texts);
+    let ours = Embedder::load(folder.path(), &Arc::new(Cpu::new(2))).unwrap().embed(&texts).unwrap();
+    for (ours, expected) in ours.rows().into_iter().zip(expected) {
+        let cosine: f32 = ours.iter().zip(&expected).map(|(x, y)| x * y).sum();
+        assert!(cosine >= MIN_COSINE, "cosine {cosine}");
+        for (x, y) in ours.iter().zip(&expected) {
+            assert!((x - y).abs() <= BOUND, "{x}, expected {y}");
+        }
+    }
+}
+
+#[test]
+fn vectors_are_those_of_candle() {
+    check(&Model::new(), bert::HiddenAct::Gelu);
+    for name in ["gelu_new", "gelu_pytorch_tanh"] {
+        let mut model = Model::new();
+        model.config["hidden_act"] = json!(name);
+        check(&model, bert::HiddenAct::GeluApproximate);
+    }
+}
+
+#[test]
+fn half_precision_weights_are_widened() {
+    for dtype in [Dtype::F16, Dtype::BF16] {
+        check(&Model { dtype, ..Model::new() }, bert::HiddenAct::Gelu);
+    }
+}
+
+#[test]
+fn vector_of_the_first_token_can_be_the_text_s() {
+    let pooling = json!({ "pooling_mode_cls_token": true });
+    check(&Model { pooling, ..Model::new() }, bert::HiddenAct::Gelu);
+}
+
+#[test]
+fn names_of_older_files_are_known() {
+    let texts = texts(&[20]);
+    let expected = Model::new().load(Cpu::new(1)).unwrap().embed(&texts).unwrap();
+    let old =
+        |name: &str| name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta");
+    let prefixed = |name: &str| format!("bert.{name}");
+    for new_name in [&old as &dyn Fn(&str) -> String, &prefixed, &|name| prefixed(&old(name))] {
+        let mut model = Model::new();
+        model.rename(new_name);
+        assert_eq!(model.load(Cpu::new(1)).unwrap().embed(&texts).unwrap(), expected);
+    }
+}
+
+#[test]
+fn vector_has_the_same_bits_in_any_batch_and_on_any_machine() {
+    let model = Model::new();
+    // 64 texts of 1 to 230 tokens, more than are computed at once.
+    let lengths: Vec<usize> = (0..64).map(|idx| idx * 37 % 230 + 1).collect();
+    let texts = texts(&lengths);
+    assert!(lengths.iter().sum::<usize>() > MAX_TOKENS);
+    let best = model.load(Cpu::new(2)).unwrap();
+    let together = best.embed(&texts).unwrap();
+    for (idx, text) in texts.iter().enumerate() {
+        assert!(best.embed(std::slice::from_ref(text)).unwrap().row(0) == together.row(idx), "text {idx} alone");
+    }
+    let reversed: Vec<Vec<u32>> = texts.iter().rev().cloned().collect();
+    let mut rows = best.embed(&reversed).unwrap();
+    rows.invert_axis(ndarray::Axis(0));
+    assert!(rows == together, "in reverse order");
+    for tier in Tier::available() {
+        for n_threads in [1, 3] {
+            let other = model.load(Cpu { pool: Pool::new(n_threads), tier }).unwrap();
+            // The plain tier is slow: some texts show it.
+            let n_texts = if tier == Tier::Scalar { 3 } else { texts.len() };
+            let rows = other.embed(&texts[..n_texts]).unwrap();
+            assert!(rows == together.slice(ndarray::s![..n_texts, ..]), "{tier:?}, {n_threads} threads");
+        }
+    }
+}
+
+#[test]
+fn no_texts_have_no_vectors() {
+    assert_eq!(Model::new().load(Cpu::new(1)).unwrap().embed(&[]).unwrap().shape(), [0, WIDTH]);
+}
+
+#[test]
+fn texts_that_cannot_be_computed_are_refused() {
+    let embedder = Model::new().load(Cpu::new(1)).unwrap();
+    assert_eq!(embedder.max_tokens(), 256);
+    let refusal = |tokens: Vec<u32>| embedder.embed(&[vec![1], tokens]).unwrap_err().to_string();
+    assert_eq!(refusal(vec![1; 257]), "the text has 257 tokens, the embedder's window is 256");
+    assert_eq!(refusal(vec![49, 50]), "the text has token 50, the embedder knows 50");
+    assert_eq!(refusal(vec![]), "a text has no token, expected at least one");
+}
+
+#[test]
+fn weights_that_do_not_fit_are_refused() {
+    let name = "encoder.layer.1.output.dense.bias";
+    let refused = "model file `model.safetensors`: ";
+    let mut model = Model::new();
+    model.tensors.get_mut(name).unwrap().1[3] = f32::NAN;
+    assert_eq!(model.refusal(), format!("{refused}tensor `{name}` has a weight that is not a finite number"));
+    model.tensors.insert(name.to_owned(), (vec![WIDE], vec![0.0; WIDE]));
+    assert_eq!(model.refusal(), format!("{refused}tensor `{name}` has the shape [72], expected [40]"));
+    model.tensors.remove(name);
+    assert_eq!(model.refusal(), format!("{refused}there is no tensor `{name}`"));
+    model.tensors.clear();
+    assert_eq!(model.refusal(), format!("{refused}there is no tensor `embeddings.word_embeddings.weight`"));
+
+    let mut model = Model::new();
+    let name = "encoder.layer.0.intermediate.dense.weight";
+    model.tensors.get_mut(name).unwrap().1[WIDE * WIDTH - 1] = f32::INFINITY;
+    assert_eq!(model.refusal(), format!("{refused}tensor `{name}` has a weight that is not a finite number"));
+    let name = "embeddings.position_embeddings.weight";
+    let expected = format!("{refused}tensor `{name}` is of type I64, expected F32, F16 or BF16");
+    assert_eq!(Model { dtype: Dtype::I64, ..Model::new() }.refusal(), expected);
+}
+
+#[test]
+fn configurations_that_do_not_fit_are_refused() {
+    let refusal = |key: &str, value: Value| {
+        let mut model = Model::new();
+        model.config[key] = value;
+        model.refusal()
+    };
+    let message = "model file `model.safetensors`: 3 heads cannot share a width of 40, or there is no width";
+    assert_eq!(refusal("num_attention_heads", json!(3)), message);
+    assert_eq!(refusal("model_type", json!("t5")), "model file `config.json`: the model type is `t5`, expected `bert`");
+    let message = "model file `config.json`: not the expected JSON: unknown variant `relu`, expected one of `gelu`, `gelu_new`, `gelu_pytorch_tanh` at";
+    assert!(refusal("hidden_act", json!("relu")).starts_with(message), "{}", refusal("hidden_act", json!("relu")));
+    let message = "model file `config.json`: not the expected JSON: unknown variant `rotary`, expected `absolute`";
+    assert!(refusal("position_embedding_type", json!("rotary")).starts_with(message));
+}
