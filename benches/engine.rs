@@ -1,6 +1,7 @@
 //! The hot paths: how fast is what? `README.md` says how to run them and what each measures.
 
 mod decode;
+mod embed;
 mod metrics;
 mod prefill;
 mod speed;
@@ -12,7 +13,7 @@ criterion_group! {
     name = benches;
     // Ten samples, the fewest that criterion allows: one takes seconds.
     config = Criterion::default().sample_size(10);
-    targets = prefill::bench, decode::bench, metrics::bench
+    targets = prefill::bench, decode::bench, embed::bench, metrics::bench
 }
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();

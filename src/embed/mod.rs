@@ -63,7 +63,8 @@ struct ModelType {
     model_type: String,
 }
 
-/// Tokens computed at once, unless a single text has more.
+/// Tokens computed at once, unless a single text has more. What a layer hands on stays in the cache; 2048 take 7 % longer
+/// on one core, 256 take 3 % less but leave little for more cores to share.
 const MAX_TOKENS: usize = 512;
 
 impl Embedder {
