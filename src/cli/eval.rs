@@ -11,7 +11,8 @@ use super::progress::RunBar;
 use super::{Done, models, print, tell};
 use crate::dataset::Dataset;
 use crate::engine::kernels::Cpu;
-use crate::engine::{Counts, Memory};
+use crate::engine::memory::Memory;
+use crate::engine::{Counts, Options};
 use crate::error::{Error, Place, Result};
 use crate::judge::{Answer, Question, Settings};
 use crate::metrics::{self, METRICS, Metric};
@@ -102,6 +103,10 @@ struct Survey {
     n_rows: usize,
     /// Columns that some row has.
     columns: Vec<Column>,
+    /// Bytes of all responses.
+    response_bytes: usize,
+    /// Bytes of the contexts of the row that has most.
+    max_context_bytes: usize,
     /// The first bad rows.
     warnings: Vec<Error>,
     n_bad: usize,
@@ -109,7 +114,15 @@ struct Survey {
 
 impl Survey {
     fn of<R: BufRead>(rows: Dataset<R>, file: &Path, limit: usize) -> Result<Self> {
-        let mut survey = Self { file: file.to_owned(), n_rows: 0, columns: Vec::new(), warnings: Vec::new(), n_bad: 0 };
+        let mut survey = Self {
+            file: file.to_owned(),
+            n_rows: 0,
+            columns: Vec::new(),
+            response_bytes: 0,
+            max_context_bytes: 0,
+            warnings: Vec::new(),
+            n_bad: 0,
+        };
         for row in rows.take(limit) {
             survey.n_rows += 1;
             match row {
@@ -117,6 +130,9 @@ impl Survey {
                     let new = |column: &Column| column.is_present(&sample) && !survey.columns.contains(column);
                     let new: Vec<Column> = Column::ALL.into_iter().filter(new).collect();
                     survey.columns.extend(new);
+                    let contexts = sample.retrieved_contexts.iter().flatten().map(String::len).sum();
+                    survey.max_context_bytes = survey.max_context_bytes.max(contexts);
+                    survey.response_bytes += sample.response.map_or(0, |response| response.len());
                 }
                 Err(err @ Error::Dataset { .. }) => {
                     survey.n_bad += 1;
@@ -132,6 +148,20 @@ impl Survey {
             return Err(survey.warnings.swap_remove(0));
         }
         Ok(survey)
+    }
+
+    /// Tokens whose keys and values will be kept at a time: those of texts written side by side, each with instructions,
+    /// the response and claims about it, or those of one sample's contexts and the questions about them.
+    fn kv_tokens(&self, options: &Options) -> usize {
+        /// Of UTF-8, English and Korean.
+        const TOKEN_BYTES: usize = 4;
+        /// Instructions after the response, and a question written about it.
+        const TEXT_TOKENS: usize = 60;
+        let response = self.response_bytes / self.n_rows / TOKEN_BYTES;
+        // Claims once and a question three times: of the texts in work a quarter is as long as the response again.
+        let n_texts = options.max_streams.min(4 * self.n_rows);
+        let writing = n_texts * (TEXT_TOKENS + response + response / 4);
+        writing.max(self.max_context_bytes / TOKEN_BYTES + 2 * options.max_rows)
     }
 
     fn has(&self, metric: &dyn Metric) -> bool {
@@ -212,6 +242,7 @@ fn score<R: BufRead>(
     let load_start = Instant::now();
     let mut models = Models::load(store, args, &plan)?;
     let load_secs = load_start.elapsed().as_secs_f64();
+    let predicted_bytes = models.predicted_bytes(survey, &args.engine_options());
     let header = plan.header(models.responder());
     let mut folder = RunFolder::create(&out, &header)?;
     let (mut table, mut summary) = (Table::new(&header.metrics), Summary::new(&header.metrics));
@@ -232,7 +263,7 @@ fn score<R: BufRead>(
         },
     )?;
     bar.finish();
-    let info = run_info(file, started, load_secs, score_start, &summary, models.usage(), args.n_threads());
+    let info = run_info(file, (started, load_secs, score_start), &summary, &models, predicted_bytes, args.n_threads());
     let path = folder.finish(&summary, &info)?;
     print(&table.render(&summary))?;
     log.finish()?;
@@ -272,6 +303,14 @@ impl Models {
         match self {
             Self::Local(models) => models.as_mut(),
             Self::Script(script) => script,
+        }
+    }
+
+    /// The largest memory that the run will take.
+    fn predicted_bytes(&self, survey: &Survey, options: &Options) -> usize {
+        match self {
+            Self::Local(models) => models.predicted_bytes(survey.kv_tokens(options)),
+            Self::Script(_) => 0,
         }
     }
 
@@ -356,13 +395,13 @@ fn describe(question: &Question, answer: &Answer) -> String {
 
 fn run_info(
     file: &Path,
-    started: SystemTime,
-    load_secs: f64,
-    score_start: Instant,
+    (started, load_secs, score_start): (SystemTime, f64, Instant),
     summary: &Summary,
-    (counts, memory): (Counts, Memory),
+    models: &Models,
+    predicted_memory_bytes: usize,
     n_threads: usize,
 ) -> RunInfo {
+    let (counts, memory) = models.usage();
     RunInfo {
         data: file.display().to_string(),
         started_unix_secs: started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
@@ -374,6 +413,7 @@ fn run_info(
         tokens_written: counts.written,
         weight_bytes: memory.weight_bytes,
         kv_peak_bytes: memory.kv_peak_bytes,
+        predicted_memory_bytes,
         peak_memory_bytes: peak_memory_bytes(),
         n_threads,
         machine: format!("{} {}", std::env::consts::ARCH, std::env::consts::OS),

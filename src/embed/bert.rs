@@ -144,6 +144,18 @@ impl Bert {
         })
     }
 
+    /// Memory that the weights take.
+    pub fn weight_bytes(&self) -> usize {
+        let linear = |layer: &Layer| {
+            let all =
+                [&layer.query, &layer.key, &layer.value, &layer.attention_output, &layer.intermediate, &layer.output];
+            all.into_iter().map(|linear| linear.weight.bytes()).sum::<usize>()
+        };
+        size_of_val(self.words.as_slice())
+            + size_of_val(self.places.as_slice())
+            + self.layers.iter().map(linear).sum::<usize>()
+    }
+
     /// Floats of a token's vector.
     pub fn width(&self) -> usize {
         self.norm.weight.len()

@@ -90,6 +90,11 @@ impl Embedder {
         })
     }
 
+    /// Memory that its weights take.
+    pub fn weight_bytes(&self) -> usize {
+        self.model.weight_bytes()
+    }
+
     /// The longest text in tokens, with the two that mark its ends.
     pub fn max_tokens(&self) -> usize {
         self.max_tokens

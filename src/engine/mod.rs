@@ -15,6 +15,7 @@ mod kept;
 #[expect(unsafe_code, reason = "kernels are where vectors and matrices meet the processor")]
 pub mod kernels;
 pub mod kv;
+pub mod memory;
 pub mod sampler;
 pub mod score;
 pub mod tokenizer;
@@ -37,6 +38,7 @@ use self::kept::Kept;
 use self::kernels::Cpu;
 use self::kernels::attention::BLOCK;
 use self::kv::Slots;
+use self::memory::{Memory, Need};
 use self::tokenizer::Tokenizer;
 use self::weights::WeightFormat;
 use crate::error::Result;
@@ -52,6 +54,7 @@ pub struct Engine {
     kept: Vec<Kept>,
     options: Options,
     counts: Counts,
+    need: Need,
 }
 
 /// How the engine computes. None of it changes a result, except the format of the weights.
@@ -123,15 +126,6 @@ pub struct Counts {
     pub written: u64,
 }
 
-/// Memory of an engine.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Memory {
-    /// Weights.
-    pub weight_bytes: usize,
-    /// The most keys and values that were ever kept.
-    pub kv_peak_bytes: usize,
-}
-
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine").field("blueprint", &self.blueprint).field("options", &self.options).finish()
@@ -142,13 +136,17 @@ impl Engine {
     /// Loads a GGUF file to compute on `cpu`.
     ///
     /// # Errors
-    /// If the file is broken or hostile, or of a family, tokenizer or template that this program cannot run.
+    /// If the file is broken or hostile, or of a family, tokenizer or template that this program cannot run; or if there
+    /// is not enough memory, before weights are read.
     pub fn load(path: &Path, cpu: &Arc<Cpu>, options: Options) -> Result<Self> {
         let gguf = Gguf::open(path)?;
         let tokenizer = Tokenizer::from_gguf(&gguf)?;
         let chat = ChatTemplate::from_gguf(&gguf)?;
         let blueprint = Blueprint::from_gguf(&gguf)?;
-        let n_blocks = options.kv_bytes / (blueprint.n_layers * blueprint.heads.block_bytes());
+        let need = Need::of(&gguf, &blueprint, options.device, options.format, options.max_rows);
+        let block_bytes = blueprint.n_layers * blueprint.heads.block_bytes();
+        let kv_bytes = need.kv_bytes(memory::free_bytes(), options.kv_bytes, block_bytes / BLOCK)?;
+        let n_blocks = kv_bytes / block_bytes;
         let (cpu, format, n_vocab) = (cpu.clone(), options.format, tokenizer.n_vocab());
         let model: Box<dyn Model> = match options.device {
             Device::Cpu => {
@@ -161,7 +159,17 @@ impl Engine {
             }
         };
         let slots = Slots::new(n_blocks);
-        Ok(Self { model, blueprint, tokenizer, chat, slots, kept: Vec::new(), options, counts: Counts::default() })
+        Ok(Self {
+            model,
+            blueprint,
+            tokenizer,
+            chat,
+            slots,
+            kept: Vec::new(),
+            options,
+            counts: Counts::default(),
+            need,
+        })
     }
 
     /// The tokenizer.
@@ -184,6 +192,16 @@ impl Engine {
     /// Tokens so far.
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// What it takes without keys and values, as it was foreseen.
+    pub fn need(&self) -> Need {
+        self.need
+    }
+
+    /// Memory that a token's keys and values take.
+    pub fn kv_token_bytes(&self) -> usize {
+        self.blueprint.n_layers * self.blueprint.heads.block_bytes() / BLOCK
     }
 
     /// Memory that the weights take, and the most that keys and values ever took.

@@ -51,6 +51,8 @@ pub struct RunInfo {
     pub weight_bytes: usize,
     /// The most keys and values of the judge that were ever kept.
     pub kv_peak_bytes: usize,
+    /// The largest resident memory as it was foreseen when the models were loaded.
+    pub predicted_memory_bytes: usize,
     /// The largest resident memory so far, where the system tells.
     pub peak_memory_bytes: Option<u64>,
     /// Threads.

@@ -5,10 +5,11 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use super::labels::LabelTrie;
+use crate::engine::memory::Memory;
 use crate::engine::sampler::Sampling;
 use crate::engine::score::Probe;
 use crate::engine::write::{Request, Until, Written};
-use crate::engine::{Counts, Engine, Memory};
+use crate::engine::{Counts, Engine};
 use crate::error::Result;
 use crate::judge::{Answer, Form, Key, Labels, Prompt, Reply, Segment};
 use crate::record::PinnedModel;
@@ -99,6 +100,11 @@ impl Judge {
     /// Memory of the engine.
     pub fn memory(&self) -> Memory {
         self.engine.memory()
+    }
+
+    /// Memory that it will take with keys and values of `kv_tokens` tokens.
+    pub fn predicted_bytes(&self, kv_tokens: usize) -> usize {
+        self.engine.need().bytes() + self.engine.kv_token_bytes() * kv_tokens
     }
 
     /// P(yes) for each question, moved so that one half lies in the middle between the anchors.

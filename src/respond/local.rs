@@ -3,7 +3,8 @@
 use super::Responder;
 use super::judge::{Judge, TextAsk, VerdictAsk};
 use crate::embed::Embedder;
-use crate::engine::{Counts, Memory};
+use crate::engine::Counts;
+use crate::engine::memory::Memory;
 use crate::error::{Error, Result};
 use crate::judge::{Answer, Question, Reply};
 use crate::record::PinnedModel;
@@ -29,6 +30,15 @@ impl LocalModels {
     /// Memory of the judge.
     pub fn memory(&self) -> Memory {
         self.judge.as_ref().map(Judge::memory).unwrap_or_default()
+    }
+
+    /// The largest memory that this process will take, if the judge keeps keys and values of `kv_tokens` tokens.
+    pub fn predicted_bytes(&self, kv_tokens: usize) -> usize {
+        /// The program with its threads, and what a wave of samples and answers takes.
+        const PROGRAM_BYTES: usize = 60 << 20;
+        let judge = self.judge.as_ref().map_or(0, |judge| judge.predicted_bytes(kv_tokens));
+        let embedder = self.embedder.as_ref().map_or(0, |(_, embedder)| embedder.weight_bytes());
+        PROGRAM_BYTES + judge + embedder
     }
 
     fn the_judge(&mut self) -> Result<&mut Judge> {

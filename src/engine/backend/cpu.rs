@@ -153,6 +153,23 @@ impl Matrix {
     }
 }
 
+/// Memory that a matrix will take.
+pub fn planned_bytes(format: WeightFormat, dtype: GgmlType, n_out: usize, n_in: usize) -> usize {
+    match (format, format_of(dtype)) {
+        (WeightFormat::Quantised, Some(quantised)) => quant::Panels::bytes_of(quantised, n_out, n_in),
+        _ => float::Panels::bytes_of(kind_of(dtype), n_out, n_in),
+    }
+}
+
+/// How weights without a kernel for quantised ones are kept.
+fn kind_of(dtype: GgmlType) -> Kind {
+    match dtype {
+        GgmlType::F16 => Kind::F16,
+        GgmlType::BF16 => Kind::BF16,
+        _ => Kind::F32,
+    }
+}
+
 /// The kernel for a type, if there is one.
 fn format_of(dtype: GgmlType) -> Option<Format> {
     match dtype {
@@ -189,13 +206,11 @@ impl Backend for CpuBackend {
             let panels = quant::Panels::new(&self.cpu, format, &tensor.bytes, n_out, n_in);
             return panels.map(Matrix::Quantised).map_err(wrong);
         }
-        let (kind, bytes) = match dtype {
-            GgmlType::F32 => (Kind::F32, tensor.bytes),
-            GgmlType::F16 => (Kind::F16, tensor.bytes),
-            GgmlType::BF16 => (Kind::BF16, tensor.bytes),
-            _ => (Kind::F32, tensor.to_floats()?.into_iter().flat_map(f32::to_le_bytes).collect()),
+        let bytes = match dtype {
+            GgmlType::F32 | GgmlType::F16 | GgmlType::BF16 => tensor.bytes,
+            _ => tensor.to_floats()?.into_iter().flat_map(f32::to_le_bytes).collect(),
         };
-        float::Panels::new(&self.cpu, kind, &bytes, n_out, n_in).map(Matrix::Float).map_err(wrong)
+        float::Panels::new(&self.cpu, kind_of(dtype), &bytes, n_out, n_in).map(Matrix::Float).map_err(wrong)
     }
 
     fn vector(&mut self, values: Vec<f32>) -> Result<Vec<f32>> {

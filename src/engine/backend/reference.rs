@@ -11,6 +11,7 @@ use candle_core::quantized::{GgmlDType, QMatMul};
 use candle_core::{Device, Module, Tensor};
 
 use super::{Backend, Linear, RawTensor};
+use crate::engine::gguf::GgmlType;
 use crate::engine::kernels::attention::{HeadShape, KvLayer, attention};
 use crate::engine::kernels::rope::RopeTable;
 use crate::engine::kernels::{Cpu, math};
@@ -33,6 +34,17 @@ impl Reference {
     /// candle, with what becomes of quantised weights.
     pub fn new(cpu: Arc<Cpu>, format: WeightFormat) -> Self {
         Self { cpu, format }
+    }
+}
+
+/// Memory that a matrix will take. For quantised weights the file's blocks and the tiles that candle makes of them at
+/// first use (`candle-core/src/quantized/repack_x86.rs`: 3072 or 5120 bytes for 16 x 256 weights).
+pub fn planned_bytes(format: WeightFormat, dtype: GgmlType, n_out: usize, n_in: usize) -> usize {
+    let n = n_out * n_in;
+    match (format, dtype) {
+        (WeightFormat::Quantised, GgmlType::Q4K) => n / 256 * (144 + 3072 / 16),
+        (WeightFormat::Quantised, GgmlType::Q6K) => n / 256 * (210 + 5120 / 16),
+        _ => n * size_of::<f32>(),
     }
 }
 
@@ -85,16 +97,12 @@ impl Backend for Reference {
         tried("load a vector", || Tensor::from_vec(values, n, &Device::Cpu))
     }
 
-    /// For quantised weights the file's blocks and the tiles that candle makes of them at first use
-    /// (`candle-core/src/quantized/repack_x86.rs`: 3072 or 5120 bytes for 16 x 256 weights).
     fn matrix_bytes(matrix: &QMatMul) -> usize {
         match matrix {
-            QMatMul::Tensor(weight) | QMatMul::TensorF16(weight) => {
-                weight.elem_count() * weight.dtype().size_in_bytes()
-            }
+            QMatMul::Tensor(weight) | QMatMul::TensorF16(weight) => weight.elem_count() * size_of::<f32>(),
             QMatMul::QTensor(weight) => {
-                let tile_bytes = if weight.dtype() == GgmlDType::Q4K { 3072 } else { 5120 };
-                weight.storage_size_in_bytes() + weight.shape().elem_count() / (16 * 256) * tile_bytes
+                let dtype = if weight.dtype() == GgmlDType::Q4K { GgmlType::Q4K } else { GgmlType::Q6K };
+                planned_bytes(WeightFormat::Quantised, dtype, 1, weight.shape().elem_count())
             }
         }
     }
