@@ -9,7 +9,7 @@ use crate::engine::kernels::float::Kind;
 use crate::engine::kernels::quant::{self, Activations, Format, SUPER};
 use crate::engine::kernels::rope::RopeTable;
 use crate::engine::kernels::strips::{Output, Strips, product};
-use crate::engine::kernels::{Cpu, float, math};
+use crate::engine::kernels::{Cpu, float, huge, math};
 use crate::engine::weights::WeightFormat;
 use crate::error::{Error, Result};
 
@@ -54,6 +54,7 @@ impl Spare {
         let idx = fitting.or_else(|| (0..pieces.len()).max_by_key(|&idx| pieces[idx].len()));
         let mut memory = idx.map(|idx| pieces.swap_remove(idx)).unwrap_or_default();
         if memory.len() < len {
+            memory = huge::vec(len);
             memory.resize(len, 0.0);
         }
         Floats { memory, len, width, home: self.clone() }

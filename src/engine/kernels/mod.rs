@@ -3,6 +3,7 @@
 pub mod attention;
 pub mod float;
 pub mod gelu;
+pub mod huge;
 pub mod layer_norm;
 pub mod math;
 pub mod pool;

@@ -72,8 +72,9 @@ impl State {
 
 /// Looks at the state before a thread begins to yield: some ten microseconds.
 const SPINS: u32 = 1_000;
-/// Yields before an idle thread sleeps; each lets whoever wants the core have it.
-const YIELDS: u32 = 50;
+/// Yields before an idle thread sleeps, about half a millisecond if nobody else wants the core: longer than a decoder
+/// computes alone between two pieces of work. Each lets whoever wants the core have it.
+const YIELDS: u32 = 2_000;
 
 impl Pool {
     /// A pool of `n_threads`, at least one: the caller's and `n_threads - 1` more.

@@ -21,6 +21,9 @@ const MAX_ROWS: usize = 264;
 /// multiply at a time divides it.
 const RANGE_UNIT: usize = 6;
 
+/// Pieces of work for each thread: few enough to read on in memory, many enough that threads end together.
+const CHUNKS: usize = 8;
+
 /// A matrix `[n_out, n_in]` laid out in strips. An output is a *column* here: products have a row a token.
 pub trait Strips: Sync {
     /// Rows that it is multiplied with.
@@ -60,21 +63,27 @@ pub fn product<W: Strips>(cpu: &Cpu, x: &W::Rows, outputs: &mut [Output<'_, W>])
         assert!(output.bias.is_none_or(|bias| bias.len() == n_out), "there is a bias for every output");
         jobs.push(Job { weights: output.weights, bias: output.bias, out: Whole::of(output.out), n_rows });
     }
-    let n_units = jobs.iter().map(Job::n_units).sum();
-    cpu.pool.run(n_units, |units| {
+    let n_units: usize = jobs.iter().map(Job::n_units).sum();
+    // A thread takes neighbouring strips, so that it reads on where it stands in memory.
+    let chunk = (n_units / (CHUNKS * cpu.pool.n_threads())).max(1);
+    cpu.pool.run(n_units.div_ceil(chunk), |chunks| {
         let mut sums = [[[0.0; LANES]; STRIP_PANELS]; MAX_ROWS];
-        for mut unit in units {
-            let mut jobs = jobs.iter();
-            let job = loop {
-                let job = jobs.next().expect("units are counted over all jobs");
-                match unit.checked_sub(job.n_units()) {
-                    Some(rest) => unit = rest,
-                    None => break job,
-                }
-            };
+        for unit in chunks.flat_map(|idx| idx * chunk..((idx + 1) * chunk).min(n_units)) {
+            let (job, unit) = find(&jobs, unit);
             job.compute(cpu.tier, x, unit, &mut sums);
         }
     });
+}
+
+/// The job of a unit, and its number there.
+fn find<'a, 'b, W: Strips>(jobs: &'a [Job<'b, W>], mut unit: usize) -> (&'a Job<'b, W>, usize) {
+    for job in jobs {
+        match unit.checked_sub(job.n_units()) {
+            Some(rest) => unit = rest,
+            None => return (job, unit),
+        }
+    }
+    unreachable!("units are counted over all jobs")
 }
 
 /// An output whose parts are written by several threads; a unit of work is a strip for a range of rows.
@@ -95,7 +104,8 @@ impl<W: Strips> Job<'_, W> {
     }
 
     fn compute(&self, tier: Tier, x: &W::Rows, unit: usize, sums: &mut [Sums]) {
-        let (strip, range) = (unit / self.n_ranges(), unit % self.n_ranges());
+        let n_strips = self.weights.n_out().div_ceil(STRIP);
+        let (range, strip) = (unit / n_strips, unit % n_strips);
         let range_rows = self.n_rows.div_ceil(self.n_ranges()).next_multiple_of(RANGE_UNIT);
         let rows = (range * range_rows).min(self.n_rows)..((range + 1) * range_rows).min(self.n_rows);
         let sums = &mut sums[..rows.len()];

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use half::{bf16, f16};
 
-use super::super::Cpu;
 use super::super::simd::{LANES, Simd};
 use super::super::strips::{STRIP, STRIP_PANELS};
+use super::super::{Cpu, huge};
 use super::Kind;
 
 /// A matrix `[n_out, n_in]` of float weights. An output is a *column* here: products have a row a token.
@@ -126,7 +126,8 @@ fn lay_out<F: Float>(cpu: &Cpu, bytes: &[u8], n_in: usize) -> Result<Vec<Line<F:
     let weight_bytes = size_of::<F::Bits>();
     let row_bytes = n_in * weight_bytes;
     let n_strips = (bytes.len() / row_bytes).div_ceil(STRIP);
-    let mut lines = vec![Line([[F::Bits::default(); LANES]; STRIP_PANELS]); n_strips * n_in];
+    let mut lines = huge::vec(n_strips * n_in);
+    lines.resize(n_strips * n_in, Line([[F::Bits::default(); LANES]; STRIP_PANELS]));
     let is_finite = AtomicBool::new(true);
     cpu.pool.for_chunks(&mut lines, n_in, |strip, lines| {
         for (column, row) in bytes.chunks_exact(row_bytes).skip(strip * STRIP).take(STRIP).enumerate() {

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use half::f16;
 
-use super::super::Cpu;
 use super::super::simd::{LANES, STEP_BYTES};
 use super::super::strips::{STRIP, STRIP_PANELS};
+use super::super::{Cpu, huge};
 use super::ggml::Decoded;
 use super::{Format, SUPER, Spec};
 
@@ -88,7 +88,9 @@ impl Panels {
         let row_bytes = n_in / spec.block() * spec.ggml_bytes;
         assert!(n_in.is_multiple_of(spec.block()) && blocks.len() == n_out * row_bytes, "blocks are whole");
         let strip_lines = spec.strip_bytes(n_in) / STEP_BYTES;
-        let mut lines = vec![Line([0; STEP_BYTES]); n_out.div_ceil(STRIP) * strip_lines];
+        let n_lines = n_out.div_ceil(STRIP) * strip_lines;
+        let mut lines = huge::vec(n_lines);
+        lines.resize(n_lines, Line([0; STEP_BYTES]));
         let is_finite = AtomicBool::new(true);
         cpu.pool.for_chunks(&mut lines, strip_lines, |strip, lines| {
             let strip_bytes = bytes_mut(lines);
@@ -121,11 +123,10 @@ impl Panels {
         n_out.div_ceil(STRIP) * format.spec().strip_bytes(n_in)
     }
 
-    /// The bytes of a strip.
+    /// The bytes of a strip and of all that follow it.
     #[inline(always)]
-    pub(super) fn strip(&self, strip: usize) -> &[u8] {
-        let strip_lines = self.format.spec().strip_bytes(self.n_in) / STEP_BYTES;
-        let lines = &self.lines[strip * strip_lines..][..strip_lines];
+    pub(super) fn strips_from(&self, strip: usize) -> &[u8] {
+        let lines = &self.lines[strip * self.format.spec().strip_bytes(self.n_in) / STEP_BYTES..];
         // SAFETY: a line is `STEP_BYTES` bytes without padding, and bytes may lie anywhere.
         unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), lines.len() * STEP_BYTES) }
     }
@@ -137,7 +138,7 @@ impl Panels {
     pub fn decode(&self, column: usize, out: &mut [f32]) {
         assert!(column < self.n_out && out.len() == self.n_in, "the output exists and has room");
         let spec = self.format.spec();
-        let mut rest = self.strip(column / STRIP);
+        let mut rest = self.strips_from(column / STRIP);
         for out in out.chunks_mut(SUPER) {
             let places = spec.places(out.len());
             let (block, after) = rest.split_at(places.whole);

@@ -22,10 +22,10 @@ impl Strips for Panels {
     }
 
     fn sum(&self, tier: Tier, x: &Activations, strip: usize, rows: Range<usize>, sums: &mut [Sums]) {
-        let strip = self.strip(strip);
+        let strips = self.strips_from(strip);
         macro_rules! sum {
             ($format:ident) => {
-                simd::run(tier, SumStrip::<$format> { strip, x, first_row: rows.start, sums, format: PhantomData })
+                simd::run(tier, SumStrip::<$format> { strips, x, first_row: rows.start, sums, format: PhantomData })
             };
         }
         match self.format {
@@ -66,7 +66,8 @@ coded! { Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4K Q5K Q6K }
 
 /// The sums of some rows over a strip.
 struct SumStrip<'a, F> {
-    strip: &'a [u8],
+    /// The strip, and those behind it: they will be read next.
+    strips: &'a [u8],
     x: &'a Activations,
     /// The first row of a group.
     first_row: usize,
@@ -80,19 +81,23 @@ impl<F: Coded> Task for SumStrip<'_, F> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let n_in = self.x.n_in;
+        let ahead_bytes = F::SPEC.places(SUPER).whole;
         let mut tile = Tile([[[0; STEP_BYTES]; SUPER / STEP]; STRIP_PANELS]);
         self.sums.fill([[0.0; LANES]; STRIP_PANELS]);
-        let mut rest = self.strip;
+        let mut rest = self.strips;
         for start in (0..n_in).step_by(SUPER) {
             let end = (start + SUPER).min(n_in);
             let places = F::SPEC.places(end - start);
             let (block, after) = rest.split_at(places.whole);
             rest = after;
-            unpack::<S, F>(simd, places, block, after, &mut tile);
+            unpack::<S, F>(simd, places, block, &mut tile);
             let scales = &block[STRIP_PANELS * (places.codes + places.planes)..];
             for (idx, sums) in self.sums.chunks_mut(S::GROUP).enumerate() {
                 let rows = Rows { x: self.x, group: self.first_row / S::GROUP + idx, start, end };
-                let block = Block { places, tile: &tile, scales };
+                // The first rows ask for what lies a block ahead, a little at a time: memory works while they are computed.
+                let ahead = if idx == 0 { places.whole } else { 0 };
+                let next = after.get(ahead_bytes - places.whole..).unwrap_or_default();
+                let block = Block { places, tile: &tile, scales, next: &next[..next.len().min(ahead)] };
                 match sums.len() {
                     1 => block.sum::<S, F, 1>(simd, rows, sums),
                     2 => block.sum::<S, F, 2>(simd, rows, sums),
@@ -114,11 +119,9 @@ struct Rows<'a> {
     end: usize,
 }
 
-/// Unpacks the codes of a block; asks for the next one meanwhile.
+/// Unpacks the codes of a block.
 #[inline(always)]
-fn unpack<S: Simd, F: Coded>(simd: S, places: Places, block: &[u8], next: &[u8], tile: &mut Tile) {
-    let next = &next[..places.whole.min(next.len())];
-    next.chunks(STEP_BYTES).for_each(|line| simd.prefetch(line.as_ptr()));
+fn unpack<S: Simd, F: Coded>(simd: S, places: Places, block: &[u8], tile: &mut Tile) {
     let (codes, rest) = block.split_at(STRIP_PANELS * places.codes);
     let planes = &rest[..STRIP_PANELS * places.planes];
     for (panel, tile) in tile.0.iter_mut().enumerate() {
@@ -132,8 +135,8 @@ fn unpack<S: Simd, F: Coded>(simd: S, places: Places, block: &[u8], next: &[u8],
         for (to, packed) in pairs.iter_mut().zip(packed) {
             simd.unpack(packed, to);
         }
-        let (planes, _) = planes[panel * places.planes..][..places.planes].as_chunks::<8>();
-        for (plane, bits) in planes.chunks_exact(places.n_steps).enumerate() {
+        let planes = &planes[panel * places.planes..][..places.planes];
+        for (plane, bits) in planes.as_chunks::<8>().0.chunks_exact(places.n_steps).enumerate() {
             for (codes, bits) in tile.iter_mut().zip(bits) {
                 simd.add_plane(codes, u64::from_le_bytes(*bits), 16 << plane);
             }
@@ -147,6 +150,8 @@ struct Block<'a> {
     tile: &'a Tile,
     /// Of both panels.
     scales: &'a [u8],
+    /// What will be read next.
+    next: &'a [u8],
 }
 
 impl Block<'_> {
@@ -180,6 +185,7 @@ impl Block<'_> {
         let n_floats = if spec.has_min { 2 } else { 1 };
         let mut integers = [[simd.splat_int(0); P]; R];
         for sub in 0..n_subs {
+            self.ask(simd, sub, n_subs);
             let pairs = if spec.sub == 32 { x.pairs_of_32[sub] } else { x.pairs[sub] };
             let partial = match spec.sub {
                 16 => self.sub_block::<S, F, R, P, 4>(simd, panel, x, sub, pairs),
@@ -245,7 +251,9 @@ impl Block<'_> {
                 totals[r][p] = simd.load(&sums[r][panel + p]);
             }
         }
-        for sub in 0..self.places.n_steps * STEP / spec.sub {
+        let n_subs = self.places.n_steps * STEP / spec.sub;
+        for sub in 0..n_subs {
+            self.ask(simd, sub, n_subs);
             let pairs = if spec.sub == 32 { x.pairs_of_32[sub] } else { x.pairs[sub] };
             let partial = self.sub_block::<S, F, R, P, 8>(simd, panel, x, sub, pairs);
             let mut floats = [[simd.splat(0.0); 2]; P];
@@ -308,6 +316,15 @@ impl Block<'_> {
             }
         }
         sums
+    }
+
+    /// Asks for one of `n_subs` parts of what will be read next.
+    #[inline(always)]
+    fn ask<S: Simd>(&self, simd: S, sub: usize, n_subs: usize) {
+        let n_lines = self.next.len() / STEP_BYTES;
+        for line in sub * n_lines / n_subs..(sub + 1) * n_lines / n_subs {
+            simd.prefetch(self.next.as_ptr().wrapping_add(line * STEP_BYTES));
+        }
     }
 
     #[inline(always)]
