@@ -193,6 +193,8 @@ impl Run<'_, '_> {
         let (key_floats, value_floats) = (shape.key_floats(), shape.value_floats());
         let longest = self.slots.iter().max_by_key(|slots| slots.len()).expect("a run has a row");
         let head = |slot: u32| slot as usize / BLOCK * shape.n_kv_heads + self.kv_head;
+        let n_values = self.kv.values.len() / value_floats;
+        assert!(longest.iter().all(|&slot| (head(slot) + 1) * BLOCK <= n_values), "every slot lies in the cache");
         let scratch = &mut *self.scratch;
         scratch.value_starts.clear();
         scratch
@@ -356,14 +358,16 @@ impl Run<'_, '_> {
             sums.iter_mut().zip(from).for_each(|(sum, from)| *sum = simd.load(from));
         }
         for (i, start) in scratch.value_starts[positions].iter().enumerate() {
-            let value: &[f32] = &self.kv.values[start + vector * LANES..][..P * LANES];
-            let (value, _) = value.as_chunks::<LANES>();
+            // SAFETY: `find_keys` saw that a value of `value_floats` begins there, and `vector + P` vectors are no more.
+            let value: &[[f32; LANES]; P] = unsafe { &*self.kv.values.as_ptr().add(start + vector * LANES).cast() };
             let mut vectors = [simd.splat(0.0); P];
             for p in 0..P {
                 vectors[p] = simd.load(&value[p]);
             }
             for r in 0..R {
-                let weight = simd.splat(weights[r][i]);
+                // SAFETY: each query has a weight for each of the positions. With a check, which may leave the loop, the
+                // compiler would keep the sums in memory, and the loop would take twice as long.
+                let weight = simd.splat(unsafe { *weights[r].get_unchecked(i) });
                 for p in 0..P {
                     sums[r][p] = simd.fma(vectors[p], weight, sums[r][p]);
                 }
