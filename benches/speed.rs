@@ -1,6 +1,8 @@
 //! One measurement of one program run, for scripts that alternate it with other programs.
 //!
-//! `engine speed prefill MODEL.gguf TOKENS` and `engine speed decode MODEL.gguf STREAMS TOKENS` print one line of JSON.
+//! `engine speed prefill MODEL.gguf TOKENS` and `engine speed decode MODEL.gguf STREAMS TOKENS` print tokens a second as one
+//! line of JSON; `engine speed shared MODEL.gguf TOKENS QUESTIONS` how many times as long as a context alone it takes with
+//! that many questions of 40 tokens about it.
 
 use std::path::Path;
 use std::time::Instant;
@@ -16,15 +18,16 @@ use crate::weights;
 pub fn run(args: &[String]) {
     let number = |idx: usize| args[idx].parse::<usize>().expect("a number");
     let mut engine = weights::engine(Path::new(&args[1]));
-    let tokens_per_second = match args[0].as_str() {
-        "prefill" => prefill(&mut engine, number(2)),
-        "decode" => decode(&mut engine, number(2), number(3)),
-        other => panic!("`{other}` is not one of prefill, decode"),
+    let (name, value) = match args[0].as_str() {
+        "prefill" => ("tokens_per_second", prefill(&mut engine, number(2))),
+        "decode" => ("tokens_per_second", decode(&mut engine, number(2), number(3))),
+        "shared" => ("times_as_long", shared(&mut engine, number(2), number(3))),
+        other => panic!("`{other}` is not one of prefill, decode, shared"),
     };
-    println!("{{\"tokens_per_second\": {tokens_per_second:.1}}}");
+    println!("{{\"{name}\": {value:.3}}}");
 }
 
-/// The best of three after one to warm up, as llama-bench reports a mean after one to warm up.
+/// The median of three after one to warm up.
 fn prefill(engine: &mut Engine, n_tokens: usize) -> f64 {
     let probe = Probe { prompt: weights::tokens(engine, 0, n_tokens), n_static: 0, candidates: vec![0] };
     let mut read = || {
@@ -34,6 +37,25 @@ fn prefill(engine: &mut Engine, n_tokens: usize) -> f64 {
     };
     read();
     median([read(), read(), read()])
+}
+
+/// The time for a context with questions about it, divided by that for the context alone.
+fn shared(engine: &mut Engine, n_tokens: usize, n_questions: usize) -> f64 {
+    const QUESTION_TOKENS: usize = 40;
+    let text: Vec<u32> = weights::tokens(engine, 0, 2000).into_iter().cycle().take(n_tokens + QUESTION_TOKENS).collect();
+    // Every question begins with a token of its own, so that questions share nothing but the context.
+    let question = |idx: usize| [&text[..n_tokens], &[1000 + idx as u32], &text[n_tokens + 1..]].concat();
+    let mut secs = |prompts: Vec<Vec<u32>>| {
+        let probe = |prompt| Probe { prompt, n_static: 0, candidates: vec![0] };
+        let probes: Vec<Probe> = prompts.into_iter().map(probe).collect();
+        let start = Instant::now();
+        engine.score(&probes, &mut |_| ()).expect("the prompts fit");
+        start.elapsed().as_secs_f64()
+    };
+    median([(); 3].map(|()| {
+        let alone = secs(vec![text[..n_tokens].to_vec()]);
+        secs((0..n_questions).map(question).collect()) / alone
+    }))
 }
 
 /// Tokens written a second, prompts left out: texts of `n_tokens` against texts of one token.

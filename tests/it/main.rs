@@ -10,6 +10,7 @@ mod golden;
 mod hostile;
 mod integrity;
 mod invariance;
+mod memory;
 mod metrics;
 mod offline;
 mod ragas;
