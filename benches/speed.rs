@@ -42,7 +42,8 @@ fn prefill(engine: &mut Engine, n_tokens: usize) -> f64 {
 /// The time for a context with questions about it, divided by that for the context alone.
 fn shared(engine: &mut Engine, n_tokens: usize, n_questions: usize) -> f64 {
     const QUESTION_TOKENS: usize = 40;
-    let text: Vec<u32> = weights::tokens(engine, 0, 2000).into_iter().cycle().take(n_tokens + QUESTION_TOKENS).collect();
+    let text: Vec<u32> =
+        weights::tokens(engine, 0, 2000).into_iter().cycle().take(n_tokens + QUESTION_TOKENS).collect();
     // Every question begins with a token of its own, so that questions share nothing but the context.
     let question = |idx: usize| [&text[..n_tokens], &[1000 + idx as u32], &text[n_tokens + 1..]].concat();
     let mut secs = |prompts: Vec<Vec<u32>>| {

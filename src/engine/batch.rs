@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::Engine;
 use super::decoder::Rows;
 use super::kv::Sequence;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A token waiting to be computed.
 pub struct Row {
@@ -57,6 +57,12 @@ impl Engine {
         let tokens: Vec<u32> = rows.iter().map(|row| row.token).collect();
         let slots = rows.iter().map(|row| &row.slots[..=row.position]).collect();
         self.counts.computed += rows.len() as u64;
-        self.model.forward(&Rows { tokens, slots }, wanted)
+        let states = self.model.forward(&Rows { tokens, slots }, wanted)?;
+        if states.iter().flatten().all(|x| x.is_finite()) {
+            return Ok(states);
+        }
+        let message =
+            "the judge computed something that is not a finite number: its weights are damaged or far too large";
+        Err(Error::usage(message, "check the file with `ragstone models verify`, or name another judge with `--judge`"))
     }
 }
