@@ -5,8 +5,6 @@ use std::path::Path;
 
 use criterion::{Criterion, Throughput};
 use ragstone::dataset::Dataset;
-use ragstone::judge::Settings;
-use ragstone::metrics::METRICS;
 use ragstone::record::PinnedModel;
 use ragstone::respond::judge::Judge;
 use ragstone::respond::local::LocalModels;
@@ -42,7 +40,7 @@ fn load(judge: &str, gguf: &Path, embedder: &Path) -> LocalModels {
 }
 
 fn score_example(models: &mut LocalModels) {
-    let plan = Plan { metrics: METRICS.to_vec(), settings: Settings::default(), language: None };
+    let plan = Plan::default();
     let rows = Dataset::read(Path::new("quickstart.jsonl"), EXAMPLE.as_bytes()).expect("the example is well-formed");
     run::run(rows, &plan, models, &mut |_| Ok(()), &mut |_| ()).expect("the models answer");
 }

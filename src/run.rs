@@ -9,15 +9,12 @@ use std::collections::HashSet;
 use crate::error::{Error, Result};
 use crate::judge::prompts::Pack;
 use crate::judge::{Answer, AnswerStore, Answers, Key, Pins, Question, Reply, Settings, Stop};
-use crate::metrics::{self, Metric};
+use crate::metrics::{self, METRICS, Metric};
 use crate::model::Role;
 use crate::record::{Cell, Header, Outcome, PinnedModel, Record, Score};
 use crate::respond::Responder;
 use crate::sample::Sample;
 use crate::text::{self, Language};
-
-/// Samples in a wave: enough texts to write side by side, and few enough that progress is seen.
-const WAVE_SAMPLES: usize = 16;
 
 /// Rounds after which a wave must be done: a metric has at most 8, each with texts first and verdicts then.
 const MAX_ROUNDS: usize = 16;
@@ -31,6 +28,16 @@ pub struct Plan {
     pub settings: Settings,
     /// The language of the prompts; `None` follows each sample's script.
     pub language: Option<Language>,
+    /// Samples in a wave, at least one; no record depends on it.
+    pub wave_samples: usize,
+}
+
+impl Default for Plan {
+    /// Every metric, each sample in its language; sixteen samples a wave, enough texts to write side by side, and few
+    /// enough that progress is seen.
+    fn default() -> Self {
+        Self { metrics: METRICS.to_vec(), settings: Settings::default(), language: None, wave_samples: 16 }
+    }
 }
 
 /// What happens during a run.
@@ -81,6 +88,9 @@ impl Plan {
 ///
 /// # Errors
 /// What ends the run: a failing responder or sink, or rows that cannot be read on.
+///
+/// # Panics
+/// If a wave of the plan has no samples.
 pub fn run(
     rows: impl Iterator<Item = Result<Sample>>,
     plan: &Plan,
@@ -88,10 +98,11 @@ pub fn run(
     sink: &mut dyn FnMut(Record) -> Result<()>,
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<()> {
+    assert!(plan.wave_samples > 0, "a wave has a sample");
     let mut rows = rows.peekable();
     let mut n_done = 0;
     while rows.peek().is_some() {
-        let wave: Vec<Result<Sample>> = rows.by_ref().take(WAVE_SAMPLES).collect();
+        let wave: Vec<Result<Sample>> = rows.by_ref().take(plan.wave_samples).collect();
         let n_wave = wave.len();
         for record in run_wave(wave, n_done, plan, responder, on_event)? {
             sink(record)?;
@@ -130,7 +141,7 @@ pub fn run(
 /// # Errors
 /// If the responder fails.
 pub fn score(sample: &Sample, metric: &'static dyn Metric, responder: &mut dyn Responder) -> Result<Cell> {
-    let plan = Plan { metrics: vec![metric], settings: Settings::default(), language: None };
+    let plan = Plan { metrics: vec![metric], ..Plan::default() };
     let records = run_wave(vec![Ok(sample.clone())], 0, &plan, responder, &mut |_| ())?;
     let record = records.into_iter().next().expect("a sample makes a record");
     Ok(record.cells.into_iter().next().expect("a metric makes a cell"))

@@ -234,7 +234,7 @@ fn score<R: BufRead>(
     rows: Dataset<R>,
 ) -> Result<Done> {
     let settings = Settings { questions: args.questions, seed: args.seed, ..Settings::default() };
-    let plan = Plan { metrics, settings, language: args.language.language() };
+    let plan = Plan { metrics, settings, language: args.language.language(), ..Plan::default() };
     let out = out_folder(args, file);
     RunFolder::check_free(&out)?;
     let mut log = Log::open(args)?;

@@ -76,7 +76,7 @@ impl Responder for NoNumbers {
 }
 
 fn plan(settings: Settings) -> Plan {
-    Plan { metrics: METRICS.to_vec(), settings, language: None }
+    Plan { settings, ..Plan::default() }
 }
 
 /// The records of a run of all metrics.
