@@ -1,6 +1,8 @@
 //! Sentence embeddings: where does a text point?
 
 mod bert;
+#[cfg(test)]
+mod fixture;
 mod tensors;
 #[cfg(test)]
 mod tests;
@@ -16,6 +18,8 @@ use tokenizers::Tokenizer;
 
 use self::bert::{Bert, Config};
 use crate::engine::kernels::Cpu;
+#[cfg(test)]
+use crate::engine::kernels::testing;
 use crate::error::{Error, Result};
 
 /// Names the arithmetic in run headers: vectors are comparable bit by bit only under the same name.

@@ -1,113 +1,21 @@
 //! A small model with random weights, made here; candle's BERT is the reference.
 
-use std::collections::BTreeMap;
-
 use candle_core::{DType, Device, Tensor};
 use candle_nn::VarBuilder;
 use candle_transformers::models::bert::{self, BertModel};
-use half::{bf16, f16};
 use safetensors::Dtype;
-use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
+use super::fixture::{Model, N_VOCAB, WIDE, WIDTH};
 use super::*;
 use crate::engine::kernels::pool::Pool;
 use crate::engine::kernels::simd::Tier;
-use crate::engine::kernels::testing::floats;
 
 /// The largest difference of a component of a unit vector: two layers in f32, summed in other orders.
 const BOUND: f32 = 1e-6;
 const MIN_COSINE: f32 = 0.99999;
 
-const N_VOCAB: usize = 50;
-/// Four heads of ten: neither is a multiple of sixteen.
-const WIDTH: usize = 40;
-const WIDE: usize = 72;
-const N_LAYERS: usize = 2;
-const N_POSITIONS: usize = 300;
-
-/// A folder of a model, to be written as it is or changed first.
-struct Model {
-    config: Value,
-    pooling: Value,
-    dtype: Dtype,
-    tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
-}
-
 impl Model {
-    fn new() -> Self {
-        let config = json!({
-            "model_type": "bert", "vocab_size": N_VOCAB, "hidden_size": WIDTH, "num_hidden_layers": N_LAYERS,
-            "num_attention_heads": 4, "intermediate_size": WIDE, "hidden_act": "gelu",
-            "max_position_embeddings": N_POSITIONS, "type_vocab_size": 2, "layer_norm_eps": 1e-12,
-            "hidden_dropout_prob": 0.1, "initializer_range": 0.02, "pad_token_id": 0,
-        });
-        let pooling = json!({ "pooling_mode_mean_tokens": true });
-        let mut model = Self { config, pooling, dtype: Dtype::F32, tensors: BTreeMap::new() };
-        for (name, n_rows) in [("word", N_VOCAB), ("position", N_POSITIONS), ("token_type", 2)] {
-            model.add(&format!("embeddings.{name}_embeddings.weight"), &[n_rows, WIDTH], 0.0);
-        }
-        model.add_norm("embeddings.LayerNorm");
-        for layer in 0..N_LAYERS {
-            let name = |part: &str| format!("encoder.layer.{layer}.{part}");
-            for part in ["query", "key", "value"] {
-                model.add_linear(&name(&format!("attention.self.{part}")), WIDTH, WIDTH);
-            }
-            model.add_linear(&name("attention.output.dense"), WIDTH, WIDTH);
-            model.add_norm(&name("attention.output.LayerNorm"));
-            model.add_linear(&name("intermediate.dense"), WIDE, WIDTH);
-            model.add_linear(&name("output.dense"), WIDTH, WIDE);
-            model.add_norm(&name("output.LayerNorm"));
-        }
-        model
-    }
-
-    fn add(&mut self, name: &str, shape: &[usize], centre: f32) {
-        let seed = self.tensors.len() as u32;
-        let values = floats(seed, shape.iter().product()).into_iter().map(|x| centre + 0.4 * x).collect();
-        self.tensors.insert(name.to_owned(), (shape.to_vec(), values));
-    }
-
-    fn add_linear(&mut self, name: &str, n_out: usize, n_in: usize) {
-        self.add(&format!("{name}.weight"), &[n_out, n_in], 0.0);
-        self.add(&format!("{name}.bias"), &[n_out], 0.0);
-    }
-
-    fn add_norm(&mut self, name: &str) {
-        self.add(&format!("{name}.weight"), &[WIDTH], 1.0);
-        self.add(&format!("{name}.bias"), &[WIDTH], 0.0);
-    }
-
-    /// Gives every tensor another name.
-    fn rename(&mut self, new_name: impl Fn(&str) -> String) {
-        let tensors = std::mem::take(&mut self.tensors);
-        self.tensors = tensors.into_iter().map(|(name, tensor)| (new_name(&name), tensor)).collect();
-    }
-
-    /// Writes the folder.
-    fn write(&self) -> TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, content: &[u8]| fs::write(folder.path().join(name), content).unwrap();
-        fs::create_dir(folder.path().join("1_Pooling")).unwrap();
-        write("config.json", self.config.to_string().as_bytes());
-        write("1_Pooling/config.json", self.pooling.to_string().as_bytes());
-        write("sentence_bert_config.json", br#"{"max_seq_length": 256}"#);
-        let vocab = json!({ "[UNK]": 0, "a": 1, "b": 2 });
-        let tokenizer = json!({
-            "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
-            "pre_tokenizer": { "type": "Whitespace" }, "post_processor": null, "decoder": null,
-            "model": { "type": "WordLevel", "vocab": vocab, "unk_token": "[UNK]" },
-        });
-        write("tokenizer.json", tokenizer.to_string().as_bytes());
-        let bytes: Vec<Vec<u8>> = self.tensors.values().map(|(_, values)| encode(self.dtype, values)).collect();
-        let views = self.tensors.iter().zip(&bytes).map(|((name, (shape, _)), bytes)| {
-            (name, TensorView::new(self.dtype, shape.clone(), bytes).expect("the shape fits"))
-        });
-        write("model.safetensors", &safetensors::serialize(views, None).unwrap());
-        folder
-    }
-
     fn load(&self, cpu: Cpu) -> Result<Embedder> {
         Embedder::load(self.write().path(), &Arc::new(cpu))
     }
@@ -117,16 +25,6 @@ impl Model {
         let err = Embedder::load(folder.path(), &Arc::new(Cpu::new(1))).expect_err("the model is broken");
         err.to_string().replace(&format!("{}/", folder.path().display()), "")
     }
-}
-
-fn encode(dtype: Dtype, values: &[f32]) -> Vec<u8> {
-    let bytes = |x: &f32| match dtype {
-        Dtype::F32 => x.to_le_bytes().to_vec(),
-        Dtype::F16 => f16::from_f32(*x).to_le_bytes().to_vec(),
-        Dtype::BF16 => bf16::from_f32(*x).to_le_bytes().to_vec(),
-        _ => vec![0; 8],
-    };
-    values.iter().flat_map(bytes).collect()
 }
 
 /// Texts of these many tokens.

@@ -31,11 +31,16 @@ struct Counting;
 // SAFETY: every call is passed on unchanged; the counters are thread-local cells without destructors.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let live = LIVE.get() + layout.size();
-        LIVE.set(live);
-        PEAK.set(PEAK.get().max(live));
+        count(layout.size());
         // SAFETY: the caller keeps `alloc`'s contract, which is the system's.
         unsafe { System.alloc(layout) }
+    }
+
+    // Without it zeros would be written, to memory that nobody may ever use: caches are gigabytes of them.
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: the caller keeps `alloc_zeroed`'s contract, which is the system's.
+        unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
@@ -43,6 +48,11 @@ unsafe impl GlobalAlloc for Counting {
         // SAFETY: the pointer came from `alloc` above, so from the system.
         unsafe { System.dealloc(pointer, layout) }
     }
+}
+
+fn count(n_bytes: usize) {
+    LIVE.set(LIVE.get() + n_bytes);
+    PEAK.set(PEAK.get().max(LIVE.get()));
 }
 
 #[global_allocator]
