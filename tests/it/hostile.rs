@@ -11,7 +11,7 @@ use crate::peak_bytes;
 mod files;
 #[allow(dead_code, reason = "shared with the unit tests, which use the rest")]
 #[path = "../../src/engine/gguf/fixture.rs"]
-mod fixture;
+pub mod fixture;
 
 /// Hostile files of this test have at most 70 KB; a reader that believes their counts would ask for gigabytes.
 const MAX_PEAK_BYTES: usize = 1 << 20;

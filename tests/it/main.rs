@@ -11,6 +11,7 @@ mod hostile;
 mod integrity;
 mod invariance;
 mod memory;
+mod matrix;
 mod metrics;
 mod offline;
 mod ragas;

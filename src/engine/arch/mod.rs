@@ -41,6 +41,11 @@ const ARCHITECTURES: &[Architecture] = &[
     Architecture { name: "qwen2", blueprint: qwen2::blueprint },
 ];
 
+/// The families that can be run, as GGUF files name them.
+pub fn names() -> Vec<&'static str> {
+    ARCHITECTURES.iter().map(|architecture| architecture.name).collect()
+}
+
 impl Blueprint {
     /// Reads the blueprint from the file's metadata.
     ///
@@ -49,8 +54,7 @@ impl Blueprint {
     pub fn from_gguf(gguf: &Gguf) -> Result<Self> {
         let name = gguf.metadata.str("general.architecture")?;
         let Some(architecture) = ARCHITECTURES.iter().find(|architecture| architecture.name == name) else {
-            let known: Vec<&str> = ARCHITECTURES.iter().map(|architecture| architecture.name).collect();
-            let message = format!("architecture `{name}` is not supported, expected one of {}", known.join(", "));
+            let message = format!("architecture `{name}` is not supported, expected one of {}", names().join(", "));
             return Err(Error::model_file(&gguf.path, message));
         };
         let blueprint = (architecture.blueprint)(gguf)?;

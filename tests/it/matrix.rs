@@ -1,0 +1,216 @@
+//! Records do not depend on how they are computed: is `records.jsonl` the same, byte for byte, in every way to run?
+
+#[path = "../../src/embed/fixture.rs"]
+#[allow(dead_code, reason = "shared with the unit tests, which use the rest")]
+mod embedder;
+mod judge;
+#[path = "../../src/engine/kernels/testing.rs"]
+mod testing;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use ragstone::dataset::Dataset;
+use ragstone::embed::Embedder;
+use ragstone::engine::kernels::Cpu;
+use ragstone::engine::kernels::pool::Pool;
+use ragstone::engine::kernels::simd::Tier;
+use ragstone::engine::{Engine, Options, arch};
+use ragstone::metrics::METRICS;
+use ragstone::record::{Cell, Outcome, PinnedModel, Record};
+use ragstone::report::files::RunFolder;
+use ragstone::respond::judge::Judge;
+use ragstone::respond::local::LocalModels;
+use ragstone::run::{self, Plan};
+use ragstone::sample::Sample;
+use tempfile::TempDir;
+
+use crate::cli::PROGRAM;
+use crate::invariance::full_cache;
+use crate::weights::{MINILM, SMOLLM2};
+
+/// English and Korean; one has no reference, and a context of another is longer than the window of a tiny judge.
+const SAMPLES: &str = "tests/data/matrix.jsonl";
+
+/// Where the files of a judge and an embedder are.
+struct Models {
+    gguf: PathBuf,
+    embedder: PathBuf,
+}
+
+/// A way to run, which must not show.
+#[derive(Debug, Clone)]
+struct Way {
+    n_threads: usize,
+    tier: Tier,
+    options: Options,
+    wave_samples: usize,
+    /// The samples by their places in the file.
+    order: Vec<usize>,
+}
+
+impl Way {
+    /// The usual way.
+    fn usual(n_samples: usize) -> Self {
+        let (options, wave_samples) = (Options::default(), Plan::default().wave_samples);
+        Self { n_threads: 2, tier: Tier::best(), options, wave_samples, order: (0..n_samples).collect() }
+    }
+
+    fn with(&self, change: impl FnOnce(&mut Self)) -> Self {
+        let mut way = self.clone();
+        change(&mut way);
+        way
+    }
+
+    /// The models in memory.
+    fn load(&self, models: &Models) -> LocalModels {
+        let cpu = Arc::new(Cpu { pool: Pool::new(self.n_threads), tier: self.tier });
+        let pinned = |name: &str| PinnedModel { name: name.to_owned(), pins: BTreeMap::new(), languages: Vec::new() };
+        let engine = Engine::load(&models.gguf, &cpu, self.options.clone()).expect("the judge can be run");
+        let embedder = Embedder::load(&models.embedder, &cpu).expect("the embedder can be run");
+        LocalModels::new(Some(Judge::new(pinned("judge"), engine)), Some((pinned("embedder"), embedder)))
+    }
+
+    /// The lines of `records.jsonl`: the header, then the samples in this way's order.
+    fn run(&self, models: &Models, samples: &[Sample]) -> Vec<String> {
+        let mut responder = self.load(models);
+        let plan = Plan { wave_samples: self.wave_samples, ..Plan::default() };
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let mut files = RunFolder::create(folder.path(), &plan.header(&responder)).expect("the folder is ours");
+        let rows = self.order.iter().map(|&idx| Ok(samples[idx].clone()));
+        run::run(rows, &plan, &mut responder, &mut |record| files.add(&record), &mut |_| ()).expect("nothing ends it");
+        let records = fs::read_to_string(folder.path().join("records.jsonl")).expect("the file was written");
+        records.lines().map(str::to_owned).collect()
+    }
+}
+
+/// Asserts that every way gives the records of the first, and returns those.
+fn check(models: &Models, samples: &[Sample], ways: &[Way]) -> Vec<String> {
+    let (usual, others) = ways.split_first().expect("there is the usual way");
+    let expected = usual.run(models, samples);
+    assert_eq!(expected.len(), 1 + samples.len());
+    for way in others {
+        let lines = way.run(models, samples);
+        assert_eq!(lines.len(), 1 + way.order.len());
+        assert_eq!(lines[0], expected[0], "{way:?}: another header");
+        for (&idx, line) in way.order.iter().zip(&lines[1..]) {
+            assert_eq!(*line, expected[1 + idx], "{way:?}: another record of sample {idx}");
+        }
+    }
+    expected
+}
+
+fn samples(path: &str) -> Vec<Sample> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    Dataset::open(&path).and_then(Iterator::collect).expect("the file is part of the repository")
+}
+
+/// A judge of the family `arch` and an embedder, in a folder.
+fn tiny(arch: &str) -> (Models, TempDir) {
+    let folder = embedder::Model::new().write();
+    let gguf = folder.path().join("judge.gguf");
+    fs::write(&gguf, judge::judge(arch)).expect("the folder is ours");
+    (Models { gguf, embedder: folder.path().to_owned() }, folder)
+}
+
+/// One change each, and all in one.
+fn tiny_ways(n_samples: usize) -> Vec<Way> {
+    let usual = Way::usual(n_samples);
+    let kv_bytes = full_cache(judge::CONTEXT, judge::SLOT_BYTES);
+    let all = |way: &mut Way| {
+        let options = Options { max_rows: 64, max_streams: 3, share_prefixes: false, kv_bytes, ..Options::default() };
+        (way.n_threads, way.options, way.wave_samples) = (1, options, 2);
+        way.order.reverse();
+    };
+    let mut ways = vec![
+        usual.clone(),
+        usual.with(|way| way.n_threads = 1),
+        usual.with(|way| way.n_threads = 3),
+        usual.with(|way| way.options.max_rows = 64),
+        usual.with(|way| way.options.max_rows = 1024),
+        usual.with(|way| way.options.max_streams = 1),
+        usual.with(|way| way.options.share_prefixes = false),
+        usual.with(|way| way.options.kv_bytes = kv_bytes),
+        usual.with(|way| way.wave_samples = 1),
+        usual.with(|way| way.wave_samples = 4),
+        usual.with(|way| way.order.reverse()),
+        usual.with(all),
+    ];
+    for tier in Tier::available().into_iter().filter(|tier| *tier != Tier::best()) {
+        ways.push(usual.with(|way| way.tier = tier));
+    }
+    ways
+}
+
+/// Asserts that equal records say something: every metric has a score, and every kind of outcome occurs.
+fn check_outcomes(lines: &[String]) {
+    let records: Vec<Record> = lines[1..].iter().map(|line| serde_json::from_str(line).expect("a record")).collect();
+    let has = |is_wanted: &dyn Fn(&Cell) -> bool| records.iter().flat_map(|record| &record.cells).any(is_wanted);
+    for metric in METRICS {
+        let name = metric.about().name;
+        assert!(has(&|cell| cell.metric == name && cell.outcome.score().is_some()), "`{name}` has no score");
+    }
+    assert!(has(&|cell| matches!(cell.outcome, Outcome::Unscored { .. })), "there is no unscored cell");
+    assert!(has(&|cell| matches!(cell.outcome, Outcome::Failed { .. })), "there is no failed cell");
+}
+
+#[test]
+fn tiny_judges_of_every_family_give_the_same_records_in_every_way() {
+    let samples = samples(SAMPLES);
+    for arch in arch::names() {
+        let (models, _folder) = tiny(arch);
+        check_outcomes(&check(&models, &samples, &tiny_ways(samples.len())));
+    }
+}
+
+/// The bytes of `records.jsonl` after a run of the program with these options.
+fn eval(models: &Models, name: &str, options: &[&str]) -> Vec<u8> {
+    let out = models.embedder.join(name);
+    let mut command = Command::new(PROGRAM);
+    command.arg("eval").arg(SAMPLES).arg("--out").arg(&out).args(options);
+    command.arg("--judge").arg(&models.gguf).arg("--embedder").arg(&models.embedder);
+    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("the program was built");
+    // 3 says that cells failed, as some do.
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    fs::read(out.join("records.jsonl")).expect("the run wrote it")
+}
+
+#[test]
+fn program_writes_the_same_records_with_any_threads_and_memory() {
+    for arch in arch::names() {
+        let (models, _folder) = tiny(arch);
+        let kv_bytes = full_cache(judge::CONTEXT, judge::SLOT_BYTES).to_string();
+        let usual = eval(&models, "usual", &[]);
+        for options in [["--threads", "1"], ["--threads", "2"], ["--kv-budget", &kv_bytes]] {
+            let name = options.concat();
+            assert!(eval(&models, &name, &options) == usual, "{arch}: {name} makes other records");
+        }
+    }
+}
+
+/// Some changes each, for the small judge takes seconds a run; without sharing most, so that is for one sample.
+fn small_ways() -> Vec<Way> {
+    let usual = Way::usual(3);
+    let mut ways = vec![
+        usual.clone(),
+        usual.with(|way| way.n_threads = 1),
+        usual.with(|way| (way.options.max_rows, way.options.max_streams) = (64, 1)),
+        usual.with(|way| (way.options.share_prefixes, way.options.max_rows, way.order) = (false, 1024, vec![0])),
+        usual.with(|way| (way.wave_samples, way.order) = (1, vec![2, 1, 0])),
+    ];
+    if Tier::best() != Tier::Avx2 && Tier::available().contains(&Tier::Avx2) {
+        ways.push(usual.with(|way| way.tier = Tier::Avx2));
+    }
+    ways
+}
+
+#[test]
+fn small_judge_gives_the_same_records_in_every_way() {
+    let (Some(gguf), Some(embedder)) = (SMOLLM2.gguf(), MINILM.folder()) else { return };
+    let quickstart = samples("examples/quickstart.jsonl");
+    let samples: Vec<Sample> = [0, 3, 7].map(|idx| quickstart[idx].clone()).into();
+    check(&Models { gguf, embedder }, &samples, &small_ways());
+}
