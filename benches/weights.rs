@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ragstone::embed::Embedder;
 use ragstone::engine::kernels::Cpu;
-use ragstone::engine::{Engine, Options};
+use ragstone::engine::{Device, Engine, Options};
 use ragstone::store::{self, Store};
 
 /// The judges, in the order of their sizes.
@@ -51,7 +51,7 @@ fn n_threads() -> usize {
 /// An embedder computed by as many threads as users get.
 pub fn embedder(folder: &Path) -> Embedder {
     let cpu = Arc::new(Cpu::new(n_threads()));
-    Embedder::load(folder, &cpu).expect("the pinned files are those of an embedder")
+    Embedder::load(folder, &cpu, Device::Cpu).expect("the pinned files are those of an embedder")
 }
 
 /// Tokens of the example's text, `n_tokens` of them from `start` on.

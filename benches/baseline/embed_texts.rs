@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ragstone::embed::Embedder;
+use ragstone::engine::Device;
 use ragstone::engine::kernels::Cpu;
 use serde_json::json;
 
@@ -17,7 +18,8 @@ fn main() {
     let mut args = std::env::args().skip(1);
     let folder = args.next().expect("the first argument is a folder");
     let n_threads = args.next().and_then(|n| n.parse().ok()).expect("the second argument is a number of threads");
-    let embedder = Embedder::load(Path::new(&folder), &Arc::new(Cpu::new(n_threads))).expect("it is an embedder");
+    let embedder =
+        Embedder::load(Path::new(&folder), &Arc::new(Cpu::new(n_threads)), Device::Cpu).expect("it is an embedder");
     let mut lines = io::stdin().lock().lines().map(|line| line.expect("the input can be read"));
     let texts: Vec<String> =
         serde_json::from_str(&lines.next().expect("there are texts")).expect("the first line is a list of texts");

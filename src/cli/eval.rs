@@ -285,9 +285,11 @@ impl Models {
         }
         let needs = |role| plan.metrics.iter().any(|metric| metric.about().models.contains(&role));
         let cpu = Arc::new(Cpu::new(args.n_threads()));
-        let embedder = needs(Role::Embedder).then(|| models::load_embedder(store, &args.embedder, &cpu));
+        let options = args.engine_options();
+        let embedder =
+            needs(Role::Embedder).then(|| models::load_embedder(store, &args.embedder, &cpu, options.device));
         let embedder = embedder.transpose()?;
-        let judge = needs(Role::Judge).then(|| models::load_judge(store, &args.judge, &cpu, args.engine_options()));
+        let judge = needs(Role::Judge).then(|| models::load_judge(store, &args.judge, &cpu, options));
         let judge = judge.transpose()?;
         Ok(Self::Local(Box::new(LocalModels::new(judge, embedder))))
     }

@@ -9,7 +9,7 @@ use super::args::ModelsCommand;
 use super::{Done, print, tell};
 use crate::embed::{self, Embedder};
 use crate::engine::kernels::Cpu;
-use crate::engine::{Engine, Options};
+use crate::engine::{Device, Engine, Options};
 use crate::error::{Error, Result};
 use crate::model::{Manifest, Role};
 use crate::record::PinnedModel;
@@ -115,7 +115,7 @@ pub fn load_judge(store: &Store, name: &str, cpu: &Arc<Cpu>, options: Options) -
 }
 
 /// An embedder by its name in the catalogue or the path of a folder.
-pub fn load_embedder(store: &Store, name: &str, cpu: &Arc<Cpu>) -> Result<(PinnedModel, Embedder)> {
+pub fn load_embedder(store: &Store, name: &str, cpu: &Arc<Cpu>, device: Device) -> Result<(PinnedModel, Embedder)> {
     let (folder, known) = match local_path(name) {
         Some(folder) => (folder, None),
         None => {
@@ -123,10 +123,10 @@ pub fn load_embedder(store: &Store, name: &str, cpu: &Arc<Cpu>) -> Result<(Pinne
             (store.locate(&manifest)?, Some(pinned(&manifest)))
         }
     };
-    let embedder = Embedder::load(&folder, cpu)?;
+    let embedder = Embedder::load(&folder, cpu, device)?;
     let files: Vec<PathBuf> = EMBEDDER_FILES.iter().map(|file| folder.join(file)).collect();
     let mut model = known.map_or_else(|| pinned_path(&folder, &files), Ok)?;
-    model.pins.insert("arithmetic".to_owned(), embed::ARITHMETIC.to_owned());
+    model.pins.insert("arithmetic".to_owned(), embed::arithmetic(device).to_owned());
     Ok((model, embedder))
 }
 

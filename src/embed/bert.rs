@@ -6,8 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::Deserialize;
-
+use super::config::{Config, HiddenAct};
 use super::tensors::Tensors;
 use crate::engine::kernels::Cpu;
 use crate::engine::kernels::attention::{BLOCK, HeadShape, KvLayer, attention};
@@ -15,7 +14,7 @@ use crate::engine::kernels::float::Panels;
 use crate::engine::kernels::gelu::Gelu;
 use crate::engine::kernels::layer_norm::LayerNorm;
 use crate::engine::kernels::strips::{Output, product};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// An encoder in memory.
 pub struct Bert {
@@ -28,37 +27,6 @@ pub struct Bert {
     places: Vec<f32>,
     norm: LayerNorm,
     layers: Vec<Layer>,
-}
-
-/// The part of `config.json` that shapes the computation.
-#[derive(Debug, Deserialize)]
-pub struct Config {
-    vocab_size: usize,
-    hidden_size: usize,
-    num_hidden_layers: usize,
-    num_attention_heads: usize,
-    intermediate_size: usize,
-    hidden_act: HiddenAct,
-    max_position_embeddings: usize,
-    type_vocab_size: usize,
-    layer_norm_eps: f32,
-    #[serde(default)]
-    position_embedding_type: Positions,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-enum HiddenAct {
-    #[serde(rename = "gelu")]
-    Gelu,
-    #[serde(rename = "gelu_new", alias = "gelu_pytorch_tanh")]
-    GeluNew,
-}
-
-#[derive(Debug, Default, Deserialize)]
-enum Positions {
-    #[default]
-    #[serde(rename = "absolute")]
-    Absolute,
 }
 
 struct Layer {
@@ -96,30 +64,12 @@ pub struct Scratch {
 
 const WORDS: &str = "embeddings.word_embeddings.weight";
 
-impl Config {
-    /// The longest text, in tokens.
-    pub fn max_tokens(&self) -> usize {
-        self.max_position_embeddings
-    }
-
-    /// Checks what no tensor's shape can show.
-    fn heads(&self, path: &Path) -> Result<HeadShape> {
-        let (width, n_heads) = (self.hidden_size, self.num_attention_heads);
-        if width == 0 || n_heads == 0 || !width.is_multiple_of(n_heads) || self.intermediate_size == 0 {
-            let message = format!("{n_heads} heads cannot share a width of {width}, or there is no width");
-            return Err(Error::model_file(path, message));
-        }
-        Ok(HeadShape { n_heads, n_kv_heads: n_heads, head_dim: width / n_heads })
-    }
-}
-
 impl Bert {
     /// Takes the weights from the bytes of a safetensors file.
     ///
     /// # Errors
     /// If the file is broken, or its tensors are not those of the configuration.
     pub fn new(path: &Path, bytes: &[u8], cfg: &Config, cpu: Arc<Cpu>) -> Result<Self> {
-        let Positions::Absolute = cfg.position_embedding_type;
         let heads = cfg.heads(path)?;
         let tensors = Tensors::read(path, bytes, WORDS)?;
         let width = cfg.hidden_size;
@@ -157,13 +107,8 @@ impl Bert {
     }
 
     /// Floats of a token's vector.
-    pub fn width(&self) -> usize {
+    fn width(&self) -> usize {
         self.norm.weight.len()
-    }
-
-    /// Tokens that there are.
-    pub fn n_vocab(&self) -> usize {
-        self.words.len() / self.width()
     }
 
     /// What forwards of up to `max_rows` tokens need.

@@ -1,8 +1,10 @@
 //! Sentence embeddings: where does a text point?
 
 mod bert;
+mod config;
 #[cfg(test)]
 mod fixture;
+mod reference;
 mod tensors;
 #[cfg(test)]
 mod tests;
@@ -16,24 +18,40 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokenizers::Tokenizer;
 
-use self::bert::{Bert, Config};
+use self::bert::Bert;
+use self::config::Config;
+use self::reference::Reference;
+use crate::engine::Device;
 use crate::engine::kernels::Cpu;
 #[cfg(test)]
 use crate::engine::kernels::testing;
 use crate::error::{Error, Result};
 
-/// Names the arithmetic in run headers: vectors are comparable bit by bit only under the same name.
-pub const ARITHMETIC: &str = "f32 bert 1";
+/// The name of a device's arithmetic in run headers: vectors are comparable bit by bit only under the same name.
+pub fn arithmetic(device: Device) -> &'static str {
+    match device {
+        Device::Cpu => "f32 bert 1",
+        Device::CpuReference => "candle 0.11.1 bert",
+    }
+}
 
 /// A sentence-embedding model in memory.
 ///
 /// Read from a folder as `sentence-transformers` writes it: `model.safetensors`, `config.json`, `tokenizer.json`,
 /// `1_Pooling/config.json` and `sentence_bert_config.json`.
 pub struct Embedder {
-    model: Bert,
+    encoder: Encoder,
     tokenizer: Tokenizer,
     pooling: Pooling,
     max_tokens: usize,
+    dim: usize,
+    n_vocab: usize,
+}
+
+/// An encoder on some device.
+enum Encoder {
+    Kernels(Bert),
+    Candle(Reference),
 }
 
 /// How the vectors of a text's tokens become one.
@@ -72,11 +90,11 @@ struct ModelType {
 const MAX_TOKENS: usize = 512;
 
 impl Embedder {
-    /// Loads the model of a folder.
+    /// Loads the model of a folder to compute on `device`, by our kernels on `cpu`.
     ///
     /// # Errors
     /// If a file is missing or broken, or the model is of a kind that this program cannot run.
-    pub fn load(folder: &Path, cpu: &Arc<Cpu>) -> Result<Self> {
+    pub fn load(folder: &Path, cpu: &Arc<Cpu>, device: Device) -> Result<Self> {
         let config_path = folder.join("config.json");
         let ModelType { model_type } = read_json(&config_path)?;
         if model_type != "bert" {
@@ -86,17 +104,27 @@ impl Embedder {
         let config: Config = read_json(&config_path)?;
         let SentenceConfig { max_seq_length } = read_json(&folder.join("sentence_bert_config.json"))?;
         let weights_path = folder.join("model.safetensors");
+        let weights = read(&weights_path)?;
+        let encoder = match device {
+            Device::Cpu => Encoder::Kernels(Bert::new(&weights_path, &weights, &config, cpu.clone())?),
+            Device::CpuReference => Encoder::Candle(Reference::new(&weights_path, weights, &config)?),
+        };
         Ok(Self {
-            model: Bert::new(&weights_path, &read(&weights_path)?, &config, cpu.clone())?,
+            encoder,
             tokenizer: load_tokenizer(&folder.join("tokenizer.json"))?,
             pooling: Pooling::read(&folder.join("1_Pooling").join("config.json"))?,
-            max_tokens: max_seq_length.min(config.max_tokens()),
+            max_tokens: max_seq_length.min(config.max_position_embeddings),
+            dim: config.hidden_size,
+            n_vocab: config.vocab_size,
         })
     }
 
     /// Memory that its weights take.
     pub fn weight_bytes(&self) -> usize {
-        self.model.weight_bytes()
+        match &self.encoder {
+            Encoder::Kernels(model) => model.weight_bytes(),
+            Encoder::Candle(model) => model.weight_bytes(),
+        }
     }
 
     /// The longest text in tokens, with the two that mark its ends.
@@ -117,30 +145,40 @@ impl Embedder {
     /// Unit vectors `[n, dim]` of texts given as [`Embedder::tokens`]. A text's vector does not depend on the others.
     ///
     /// # Errors
-    /// If a text is longer than [`Embedder::max_tokens`], has no token, or one that the model does not have.
+    /// If a text is longer than [`Embedder::max_tokens`], has no token, or one that the model does not have; or if
+    /// candle fails, on that device.
     pub fn embed(&self, texts: &[Vec<u32>]) -> Result<Array2<f32>> {
         texts.iter().try_for_each(|tokens| self.check(tokens))?;
-        let dim = self.model.width();
+        let vectors = match &self.encoder {
+            Encoder::Kernels(model) => self.embed_packs(model, texts),
+            Encoder::Candle(model) => model.embed(texts, self.pooling)?,
+        };
+        let vectors: Vec<f32> = vectors.into_iter().flat_map(unit).collect();
+        Ok(Array2::from_shape_vec((texts.len(), self.dim), vectors).expect("every vector has the model's width"))
+    }
+
+    /// The vectors of texts by our kernels, some texts at a time.
+    fn embed_packs(&self, model: &Bert, texts: &[Vec<u32>]) -> Vec<Vec<f32>> {
         let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
         let n_tokens: usize = texts.iter().map(Vec::len).sum();
-        let mut scratch = self.model.scratch(n_tokens.min(MAX_TOKENS.max(longest)));
-        let mut vectors = Vec::with_capacity(texts.len() * dim);
+        let mut scratch = model.scratch(n_tokens.min(MAX_TOKENS.max(longest)));
+        let mut vectors = Vec::with_capacity(texts.len());
         let mut rest = texts;
         while !rest.is_empty() {
             let (pack, after) = rest.split_at(pack_len(rest));
-            let mut hidden = self.model.forward(pack, &mut scratch);
+            let mut hidden = model.forward(pack, &mut scratch);
             for tokens in pack {
-                let (own, others) = hidden.split_at(tokens.len() * dim);
-                vectors.extend(unit(self.pooling.pool(own, dim)));
+                let (own, others) = hidden.split_at(tokens.len() * self.dim);
+                vectors.push(self.pooling.pool(own, self.dim));
                 hidden = others;
             }
             rest = after;
         }
-        Ok(Array2::from_shape_vec((texts.len(), dim), vectors).expect("every vector has the model's width"))
+        vectors
     }
 
     fn check(&self, tokens: &[u32]) -> Result<()> {
-        let (n_tokens, n_vocab) = (tokens.len(), self.model.n_vocab());
+        let (n_tokens, n_vocab) = (tokens.len(), self.n_vocab);
         if n_tokens == 0 {
             return Err(Error::usage("a text has no token, expected at least one", ""));
         }

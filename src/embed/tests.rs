@@ -1,8 +1,5 @@
-//! A small model with random weights, made here; candle's BERT is the reference.
+//! A small model with random weights; candle's BERT is the reference.
 
-use candle_core::{DType, Device, Tensor};
-use candle_nn::VarBuilder;
-use candle_transformers::models::bert::{self, BertModel};
 use safetensors::Dtype;
 use serde_json::{Value, json};
 
@@ -17,12 +14,20 @@ const MIN_COSINE: f32 = 0.99999;
 
 impl Model {
     fn load(&self, cpu: Cpu) -> Result<Embedder> {
-        Embedder::load(self.write().path(), &Arc::new(cpu))
+        self.load_on(cpu, Device::Cpu)
+    }
+
+    fn load_on(&self, cpu: Cpu, device: Device) -> Result<Embedder> {
+        Embedder::load(self.write().path(), &Arc::new(cpu), device)
     }
 
     fn refusal(&self) -> String {
+        self.refusal_on(Device::Cpu)
+    }
+
+    fn refusal_on(&self, device: Device) -> String {
         let folder = self.write();
-        let err = Embedder::load(folder.path(), &Arc::new(Cpu::new(1))).expect_err("the model is broken");
+        let err = Embedder::load(folder.path(), &Arc::new(Cpu::new(1)), device).expect_err("the model is broken");
         err.to_string().replace(&format!("{}/", folder.path().display()), "")
     }
 }
@@ -35,34 +40,12 @@ fn texts(lengths: &[usize]) -> Vec<Vec<u32>> {
     lengths.iter().enumerate().map(text).collect()
 }
 
-/// Unit vectors as candle computes them, each text by itself.
-fn reference(folder: &Path, gelu: bert::HiddenAct, texts: &[Vec<u32>]) -> Vec<Vec<f32>> {
-    let mut config: Value = read_json(&folder.join("config.json")).unwrap();
-    config["hidden_act"] = json!("gelu");
-    let config = bert::Config { hidden_act: gelu, ..serde_json::from_value(config).unwrap() };
-    let bytes = fs::read(folder.join("model.safetensors")).unwrap();
-    let weights = VarBuilder::from_buffered_safetensors(bytes, DType::F32, &Device::Cpu).unwrap();
-    let model = BertModel::load(weights, &config).unwrap();
-    let pooling = Pooling::read(&folder.join("1_Pooling/config.json")).unwrap();
-    let embed = |tokens: &Vec<u32>| {
-        let ids = Tensor::new(tokens.as_slice(), &Device::Cpu).unwrap().unsqueeze(0).unwrap();
-        let hidden = model.forward(&ids, &ids.zeros_like().unwrap(), None).unwrap().squeeze(0).unwrap();
-        let pooled = match pooling {
-            Pooling::Mean => hidden.mean(0).unwrap(),
-            Pooling::Cls => hidden.get(0).unwrap(),
-        };
-        unit(pooled.to_vec1().unwrap())
-    };
-    texts.iter().map(embed).collect()
-}
-
-fn check(model: &Model, gelu: bert::HiddenAct) {
-    let folder = model.write();
+fn check(model: &Model) {
     let texts = texts(&[1, 2, 15, 16, 17, 60, 200]);
-    let expected = reference(folder.path(), gelu, &texts);
-    let ours = Embedder::load(folder.path(), &Arc::new(Cpu::new(2))).unwrap().embed(&texts).unwrap();
-    for (ours, expected) in ours.rows().into_iter().zip(expected) {
-        let cosine: f32 = ours.iter().zip(&expected).map(|(x, y)| x * y).sum();
+    let ours = model.load(Cpu::new(2)).unwrap().embed(&texts).unwrap();
+    let expected = model.load_on(Cpu::new(2), Device::CpuReference).unwrap().embed(&texts).unwrap();
+    for (ours, expected) in ours.rows().into_iter().zip(expected.rows()) {
+        let cosine = ours.dot(&expected);
         assert!(cosine >= MIN_COSINE, "cosine {cosine}");
         for (x, y) in ours.iter().zip(&expected) {
             assert!((x - y).abs() <= BOUND, "{x}, expected {y}");
@@ -72,25 +55,25 @@ fn check(model: &Model, gelu: bert::HiddenAct) {
 
 #[test]
 fn vectors_are_those_of_candle() {
-    check(&Model::new(), bert::HiddenAct::Gelu);
+    check(&Model::new());
     for name in ["gelu_new", "gelu_pytorch_tanh"] {
         let mut model = Model::new();
         model.config["hidden_act"] = json!(name);
-        check(&model, bert::HiddenAct::GeluApproximate);
+        check(&model);
     }
 }
 
 #[test]
 fn half_precision_weights_are_widened() {
     for dtype in [Dtype::F16, Dtype::BF16] {
-        check(&Model { dtype, ..Model::new() }, bert::HiddenAct::Gelu);
+        check(&Model { dtype, ..Model::new() });
     }
 }
 
 #[test]
 fn vector_of_the_first_token_can_be_the_text_s() {
     let pooling = json!({ "pooling_mode_cls_token": true });
-    check(&Model { pooling, ..Model::new() }, bert::HiddenAct::Gelu);
+    check(&Model { pooling, ..Model::new() });
 }
 
 #[test]
@@ -104,6 +87,7 @@ fn names_of_older_files_are_known() {
         let mut model = Model::new();
         model.rename(new_name);
         assert_eq!(model.load(Cpu::new(1)).unwrap().embed(&texts).unwrap(), expected);
+        check(&model);
     }
 }
 
@@ -131,6 +115,17 @@ fn vector_has_the_same_bits_in_any_batch_and_on_any_machine() {
             let rows = other.embed(&texts[..n_texts]).unwrap();
             assert!(rows == together.slice(ndarray::s![..n_texts, ..]), "{tier:?}, {n_threads} threads");
         }
+    }
+}
+
+#[test]
+fn vector_by_candle_has_the_same_bits_in_any_batch() {
+    let reference = Model::new().load_on(Cpu::new(2), Device::CpuReference).unwrap();
+    let lengths: Vec<usize> = (0..64).map(|idx| idx * 37 % 20 + 1).collect();
+    let texts = texts(&lengths);
+    let together = reference.embed(&texts).unwrap();
+    for (idx, text) in texts.iter().enumerate() {
+        assert!(reference.embed(std::slice::from_ref(text)).unwrap().row(0) == together.row(idx), "text {idx} alone");
     }
 }
 
@@ -170,6 +165,19 @@ fn weights_that_do_not_fit_are_refused() {
     let name = "embeddings.position_embeddings.weight";
     let expected = format!("{refused}tensor `{name}` is of type I64, expected F32, F16 or BF16");
     assert_eq!(Model { dtype: Dtype::I64, ..Model::new() }.refusal(), expected);
+}
+
+#[test]
+fn weights_that_do_not_fit_are_refused_by_candle() {
+    let refused = "model file `model.safetensors`: ";
+    let mut model = Model::new();
+    model.config["num_attention_heads"] = json!(3);
+    let message = format!("{refused}3 heads cannot share a width of 40, or there is no width");
+    assert_eq!(model.refusal_on(Device::CpuReference), message);
+    let mut model = Model::new();
+    model.tensors.clear();
+    let refusal = model.refusal_on(Device::CpuReference);
+    assert!(refusal.starts_with(&format!("{refused}not weights of a BERT model: ")), "{refusal}");
 }
 
 #[test]

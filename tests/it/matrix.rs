@@ -20,7 +20,7 @@ use ragstone::engine::kernels::pool::Pool;
 use ragstone::engine::kernels::simd::Tier;
 use ragstone::engine::{Engine, Options, arch};
 use ragstone::metrics::METRICS;
-use ragstone::record::{Cell, Outcome, PinnedModel, Record};
+use ragstone::record::{Cell, Header, Outcome, PinnedModel, Record};
 use ragstone::report::files::RunFolder;
 use ragstone::respond::judge::Judge;
 use ragstone::respond::local::LocalModels;
@@ -70,7 +70,7 @@ impl Way {
         let cpu = Arc::new(Cpu { pool: Pool::new(self.n_threads), tier: self.tier });
         let pinned = |name: &str| PinnedModel { name: name.to_owned(), pins: BTreeMap::new(), languages: Vec::new() };
         let engine = Engine::load(&models.gguf, &cpu, self.options.clone()).expect("the judge can be run");
-        let embedder = Embedder::load(&models.embedder, &cpu).expect("the embedder can be run");
+        let embedder = Embedder::load(&models.embedder, &cpu, self.options.device).expect("the embedder can be run");
         LocalModels::new(Some(Judge::new(pinned("judge"), engine)), Some((pinned("embedder"), embedder)))
     }
 
@@ -189,6 +189,20 @@ fn program_writes_the_same_records_with_any_threads_and_memory() {
             assert!(eval(&models, &name, &options) == usual, "{arch}: {name} makes other records");
         }
     }
+}
+
+#[test]
+fn program_computes_judge_and_embedder_by_candle_if_asked() {
+    let (models, _folder) = tiny("llama");
+    let records = eval(&models, "candle", &["--device", "cpu-reference"]);
+    let header = records.split(|byte| *byte == b'\n').next().expect("a split has a first part");
+    let header: Header = serde_json::from_slice(header).expect("the first line is the header");
+    for model in [header.judge, header.embedder] {
+        let arithmetic = model.map(|model| model.pins["arithmetic"].clone());
+        assert!(arithmetic.as_ref().is_some_and(|name| name.starts_with("candle")), "{arithmetic:?}");
+    }
+    let alone = eval(&models, "alone", &["--device", "cpu-reference", "--threads", "1"]);
+    assert!(alone == records);
 }
 
 /// Some changes each, for the small judge takes seconds a run; without sharing most, so that is for one sample.

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use ragstone::embed::Embedder;
 use ragstone::engine::kernels::Cpu;
 use ragstone::engine::tokenizer::Tokenizer;
-use ragstone::engine::{Engine, Options, gguf::Gguf};
+use ragstone::engine::{Device, Engine, Options, gguf::Gguf};
 use ragstone::error::{Error, Result};
 use ragstone::model::Manifest;
 use ragstone::store::{self, Store};
@@ -78,10 +78,13 @@ impl Weights {
 
     /// An embedder in memory, computed by this many threads.
     pub fn embedder(&self, n_threads: usize) -> Option<Embedder> {
-        Some(
-            Embedder::load(&self.folder()?, &Arc::new(Cpu::new(n_threads)))
-                .expect("the pinned files are those of an embedder"),
-        )
+        self.embedder_on(n_threads, Device::Cpu)
+    }
+
+    /// An embedder in memory, computed by a device.
+    pub fn embedder_on(&self, n_threads: usize, device: Device) -> Option<Embedder> {
+        let embedder = Embedder::load(&self.folder()?, &Arc::new(Cpu::new(n_threads)), device);
+        Some(embedder.expect("the pinned files are those of an embedder"))
     }
 }
 
