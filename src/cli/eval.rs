@@ -240,6 +240,7 @@ fn score<R: BufRead>(
     let mut log = Log::open(args)?;
     let started = SystemTime::now();
     let load_start = Instant::now();
+    start_threads(args.n_threads())?;
     let mut models = Models::load(store, args, &plan)?;
     let load_secs = load_start.elapsed().as_secs_f64();
     let predicted_bytes = models.predicted_bytes(survey, &args.engine_options());
@@ -269,6 +270,13 @@ fn score<R: BufRead>(
     log.finish()?;
     tell(format_args!("{} s; records, scores and summary are in {}", info.score_secs.round(), path.display()));
     Ok(if summary.n_failed() > 0 { Done::WithFailures } else { Done::Well })
+}
+
+/// Starts the threads that make tokens of texts, and those of candle.
+fn start_threads(n_threads: usize) -> Result<()> {
+    rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global().map_err(|err| {
+        Error::usage(format!("{n_threads} threads cannot be started: {err}"), "try fewer with `--threads N`")
+    })
 }
 
 /// Who answers in this run.

@@ -1,13 +1,15 @@
 //! The judge in this process: how do questions become tokens, and logits become answers?
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::ops::Range;
+
+use rayon::prelude::*;
 
 use super::labels::LabelTrie;
 use crate::engine::memory::Memory;
 use crate::engine::sampler::Sampling;
 use crate::engine::score::Probe;
+use crate::engine::tokenizer::Tokenizer;
 use crate::engine::write::{Request, Until, Written};
 use crate::engine::{Counts, Engine};
 use crate::error::Result;
@@ -156,8 +158,8 @@ impl Judge {
     fn p_yes(&mut self, asks: &[(&Prompt, &Labels)], on_progress: &mut dyn FnMut(f64)) -> Result<Vec<Decision>> {
         let mut probes = Vec::new();
         let mut plans = Vec::new();
-        for (prompt, labels) in asks {
-            let Encoded { tokens, n_static, .. } = self.encode(prompt)?;
+        let encoded = self.encode(asks.iter().map(|(prompt, _)| *prompt).collect())?;
+        for ((_, labels), Encoded { tokens, n_static, .. }) in asks.iter().zip(encoded) {
             let first = probes.len();
             let trie = self.trie(labels).and_then(|trie| self.check_length(tokens.len(), trie.depth()).map(|()| trie));
             for (path, candidates) in trie.iter().flat_map(LabelTrie::branches) {
@@ -187,8 +189,8 @@ impl Judge {
     pub fn write(&mut self, asks: &[TextAsk<'_>], on_progress: &mut dyn FnMut(f64)) -> Result<Vec<Reply>> {
         let mut requests = Vec::new();
         let mut plans = Vec::new();
-        for ask in asks {
-            let prompt = self.encode(ask.prompt)?;
+        let encoded = self.encode(asks.iter().map(|ask| ask.prompt).collect())?;
+        for (ask, prompt) in asks.iter().zip(encoded) {
             let max_tokens = match ask.form {
                 Form::Line => MAX_LINE_TOKENS,
                 Form::Items => MIN_LIST_TOKENS + 2 * prompt.n_data,
@@ -229,14 +231,22 @@ impl Judge {
         Err(format!("the prompt has {n_prompt} tokens and {n_after} may follow, the judge's window is {window}"))
     }
 
+    /// The prompts as tokens, in their order.
+    fn encode(&mut self, prompts: Vec<&Prompt>) -> Result<Vec<Encoded>> {
+        for prompt in &prompts {
+            if !self.frames.contains_key(&prompt.system) {
+                self.frames.insert(prompt.system.clone(), Frame::of(&self.engine, &prompt.system)?);
+            }
+        }
+        let (tokenizer, frames) = (self.engine.tokenizer(), &self.frames);
+        Ok(prompts.into_par_iter().map(|prompt| Encoded::of(prompt, &frames[&prompt.system], tokenizer)).collect())
+    }
+}
+
+impl Encoded {
     /// The system turn is a template with our words; in the user turn our words and data are both plain text, encoded
     /// apart, so that special tokens come from the chat template alone and equal parts have equal tokens.
-    fn encode(&mut self, prompt: &Prompt) -> Result<Encoded> {
-        let tokenizer = self.engine.tokenizer();
-        let frame = match self.frames.entry(prompt.system.clone()) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(Frame::of(&self.engine, &prompt.system)?),
-        };
+    fn of(prompt: &Prompt, frame: &Frame, tokenizer: &Tokenizer) -> Self {
         let mut tokens = frame.before.clone();
         let (mut n_data, mut n_static) = (0, tokens.len());
         for segment in &prompt.user {
@@ -249,7 +259,7 @@ impl Judge {
             tokens.extend(encoded);
         }
         tokens.extend(&frame.after);
-        Ok(Encoded { tokens, n_data, n_static })
+        Self { tokens, n_data, n_static }
     }
 }
 

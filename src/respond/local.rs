@@ -1,5 +1,7 @@
 //! Local models: a judge and an embedder in this process.
 
+use rayon::prelude::*;
+
 use super::Responder;
 use super::judge::{Judge, TextAsk, VerdictAsk};
 use crate::embed::Embedder;
@@ -49,7 +51,7 @@ impl LocalModels {
         let Some((_, embedder)) = &self.embedder else {
             return Err(Error::usage("a metric asks for an embedding, and no embedder is loaded", ""));
         };
-        let tokens = texts.iter().map(|text| embedder.tokens(text)).collect::<Result<Vec<_>>>()?;
+        let tokens = texts.par_iter().map(|text| embedder.tokens(text)).collect::<Result<Vec<_>>>()?;
         let window = embedder.max_tokens();
         let fitting: Vec<Vec<u32>> = tokens.iter().filter(|tokens| tokens.len() <= window).cloned().collect();
         let vectors = embedder.embed(&fitting)?;
