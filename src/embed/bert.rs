@@ -150,7 +150,7 @@ impl Bert {
         let slots = slots.concat();
         for layer in &self.layers {
             product(cpu, x, &mut [layer.query.to(query), layer.key.to(key), layer.value.to(value)]);
-            scratch.kv.write(&slots, key, value);
+            scratch.kv.write(&self.cpu, &slots, key, value);
             attention(cpu, query, &scratch.kv, &seen, attended);
             product(cpu, attended, &mut [layer.attention_output.to(more)]);
             layer.attention_norm.add_and_normalise(cpu, x, more);

@@ -264,7 +264,7 @@ impl Backend for CpuBackend {
         keys: Floats,
         values: Floats,
     ) -> Result<()> {
-        cache[layer_idx].write(slots, keys.get(), values.get());
+        cache[layer_idx].write(&self.cpu, slots, keys.get(), values.get());
         Ok(())
     }
 

@@ -144,7 +144,7 @@ impl Backend for Reference {
         values: Tensor,
     ) -> Result<()> {
         tried("keep keys and values", || {
-            cache[layer_idx].write(slots, &floats(&keys)?, &floats(&values)?);
+            cache[layer_idx].write(&self.cpu, slots, &floats(&keys)?, &floats(&values)?);
             Ok(())
         })
     }

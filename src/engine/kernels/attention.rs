@@ -66,17 +66,36 @@ impl KvLayer {
     }
 
     /// Writes keys and values `[rows, n_kv_heads, head_dim]` to a slot for each row.
-    pub fn write(&mut self, slots: &[u32], keys: &[f32], values: &[f32]) {
+    ///
+    /// # Panics
+    /// If the cache ends before a slot.
+    pub fn write(&mut self, cpu: &Cpu, slots: &[u32], keys: &[f32], values: &[f32]) {
+        /// Fewer rows are not worth the asking of other threads.
+        const MIN_ROWS: usize = 32;
         let HeadShape { n_kv_heads, head_dim, .. } = self.shape;
         let (key_floats, value_floats) = (self.shape.key_floats(), self.shape.value_floats());
-        let heads = keys.chunks_exact(head_dim).zip(values.chunks_exact(head_dim));
-        for (idx, (key, value)) in heads.enumerate() {
-            let slot = slots[idx / n_kv_heads] as usize;
-            let head = slot / BLOCK * n_kv_heads + idx % n_kv_heads;
-            let to = self.keys[head * key_floats + slot % BLOCK..].iter_mut().step_by(BLOCK);
-            to.zip(key).for_each(|(to, key)| *to = *key);
-            self.values[(head * BLOCK + slot % BLOCK) * value_floats..][..head_dim].copy_from_slice(value);
-        }
+        let (all_keys, all_values) = (Whole::of(&mut self.keys), Whole::of(&mut self.values));
+        let heads_per_unit = if slots.len() < MIN_ROWS { n_kv_heads } else { 1 };
+        cpu.pool.run(n_kv_heads / heads_per_unit, |units| {
+            for kv_head in units.flat_map(|unit| unit * heads_per_unit..(unit + 1) * heads_per_unit) {
+                for (row, &slot) in slots.iter().enumerate() {
+                    let from = (row * n_kv_heads + kv_head) * head_dim;
+                    let (block, place) = (slot as usize / BLOCK, slot as usize % BLOCK);
+                    let head = block * n_kv_heads + kv_head;
+                    // SAFETY: a head is handed out once, and those of different ones do not overlap.
+                    let (block_keys, value) = unsafe {
+                        (
+                            all_keys.slice(head * key_floats, key_floats),
+                            all_values.slice((head * BLOCK + place) * value_floats, head_dim),
+                        )
+                    };
+                    let key = &keys[from..from + head_dim];
+                    let places = block_keys[place..].iter_mut().step_by(BLOCK);
+                    places.zip(key).for_each(|(to, key)| *to = *key);
+                    value.copy_from_slice(&values[from..from + head_dim]);
+                }
+            }
+        });
     }
 }
 
@@ -102,7 +121,8 @@ pub fn attention(cpu: &Cpu, queries: &[f32], kv: &KvLayer, slots: &[&[u32]], out
     cpu.pool.run(runs.len() * shape.n_kv_heads, |units| {
         let mut scratch = Scratch::default();
         for unit in units {
-            let rows = runs[unit / shape.n_kv_heads].clone();
+            // The last rows see most: they come first, so that threads end together.
+            let rows = runs[runs.len() - 1 - unit / shape.n_kv_heads].clone();
             let run = Run {
                 kv,
                 kv_head: unit % shape.n_kv_heads,
@@ -453,7 +473,7 @@ mod tests {
             let n_slots = 14 * BLOCK;
             let (keys, values) = (floats(1, n_slots * shape.kv_dim()), floats(2, n_slots * shape.kv_dim()));
             let mut kv = KvLayer::new(shape, 14);
-            kv.write(&(0..n_slots as u32).collect::<Vec<_>>(), &keys, &values);
+            kv.write(&Cpu::new(2), &(0..n_slots as u32).collect::<Vec<_>>(), &keys, &values);
             Self { shape, keys, values, kv }
         }
 

@@ -28,6 +28,8 @@ const CHUNKS: usize = 8;
 pub trait Strips: Sync {
     /// Rows that it is multiplied with.
     type Rows: Sync + ?Sized;
+    /// What a thread needs of its own.
+    type Scratch: Default;
 
     /// Columns.
     fn n_out(&self) -> usize;
@@ -37,7 +39,15 @@ pub trait Strips: Sync {
     /// If the rows do not fit the matrix.
     fn n_rows(&self, x: &Self::Rows) -> usize;
     /// Writes the sums of the products of some rows over a strip.
-    fn sum(&self, tier: Tier, x: &Self::Rows, strip: usize, rows: Range<usize>, sums: &mut [Sums]);
+    fn sum(
+        &self,
+        tier: Tier,
+        x: &Self::Rows,
+        strip: usize,
+        rows: Range<usize>,
+        scratch: &mut Self::Scratch,
+        sums: &mut [Sums],
+    );
 }
 
 /// A product to be computed: a matrix, what is added to each row, and where the result goes.
@@ -67,10 +77,11 @@ pub fn product<W: Strips>(cpu: &Cpu, x: &W::Rows, outputs: &mut [Output<'_, W>])
     // A thread takes neighbouring strips, so that it reads on where it stands in memory.
     let chunk = (n_units / (CHUNKS * cpu.pool.n_threads())).max(1);
     cpu.pool.run(n_units.div_ceil(chunk), |chunks| {
-        let mut sums = [[[0.0; LANES]; STRIP_PANELS]; MAX_ROWS];
+        let mut scratch = W::Scratch::default();
+        let mut sums = vec![[[0.0; LANES]; STRIP_PANELS]; jobs.iter().map(Job::range_rows).max().unwrap_or(0)];
         for unit in chunks.flat_map(|idx| idx * chunk..((idx + 1) * chunk).min(n_units)) {
             let (job, unit) = find(&jobs, unit);
-            job.compute(cpu.tier, x, unit, &mut sums);
+            job.compute(cpu.tier, x, unit, &mut scratch, &mut sums);
         }
     });
 }
@@ -103,13 +114,18 @@ impl<W: Strips> Job<'_, W> {
         self.weights.n_out().div_ceil(STRIP) * self.n_ranges()
     }
 
-    fn compute(&self, tier: Tier, x: &W::Rows, unit: usize, sums: &mut [Sums]) {
+    /// Rows of a range; the last may have fewer.
+    fn range_rows(&self) -> usize {
+        self.n_rows.div_ceil(self.n_ranges().max(1)).next_multiple_of(RANGE_UNIT)
+    }
+
+    fn compute(&self, tier: Tier, x: &W::Rows, unit: usize, scratch: &mut W::Scratch, sums: &mut [Sums]) {
         let n_strips = self.weights.n_out().div_ceil(STRIP);
         let (range, strip) = (unit / n_strips, unit % n_strips);
-        let range_rows = self.n_rows.div_ceil(self.n_ranges()).next_multiple_of(RANGE_UNIT);
+        let range_rows = self.range_rows();
         let rows = (range * range_rows).min(self.n_rows)..((range + 1) * range_rows).min(self.n_rows);
         let sums = &mut sums[..rows.len()];
-        self.weights.sum(tier, x, strip, rows.clone(), sums);
+        self.weights.sum(tier, x, strip, rows.clone(), scratch, sums);
         let (start, n_out) = (strip * STRIP, self.weights.n_out());
         let n = STRIP.min(n_out - start);
         for (row, sums) in rows.zip(sums) {

@@ -22,6 +22,7 @@ const AHEAD: usize = 96;
 impl Strips for Panels {
     /// `[rows, n_in]`
     type Rows = [f32];
+    type Scratch = ();
 
     fn n_out(&self) -> usize {
         self.n_out
@@ -32,7 +33,7 @@ impl Strips for Panels {
         x.len() / self.n_in
     }
 
-    fn sum(&self, tier: Tier, x: &[f32], strip: usize, rows: Range<usize>, sums: &mut [Sums]) {
+    fn sum(&self, tier: Tier, x: &[f32], strip: usize, rows: Range<usize>, (): &mut (), sums: &mut [Sums]) {
         let n_in = self.n_in;
         let x = &x[rows.start * n_in..rows.end * n_in];
         match &self.weights {

@@ -61,12 +61,12 @@ impl Activations {
         (self.n_rows, self.n_in, self.block) = (x.len() / n_in, n_in, block);
         self.group = simd::run(cpu.tier, GroupRows);
         let n_halves = if block == SUPER { x.len() / 64 } else { 0 };
-        self.codes.resize(x.len() / 16, [0; LANES]);
-        self.pairs.resize(x.len() / 16, [0; 2]);
-        self.pairs_of_32.resize(x.len() / 32, [0; 2]);
-        self.halves.resize(n_halves, [0; 2]);
-        self.scales.resize(x.len() / block, 0.0);
-        self.sums.resize(x.len() / block, 0.0);
+        grow(&mut self.codes, x.len() / 16);
+        grow(&mut self.pairs, x.len() / 16);
+        grow(&mut self.pairs_of_32, x.len() / 32);
+        grow(&mut self.halves, n_halves);
+        grow(&mut self.scales, x.len() / block);
+        grow(&mut self.sums, x.len() / block);
         let group_len = self.group * n_in;
         let codes = Whole::of(&mut self.codes);
         let pairs = Whole::of(&mut self.pairs);
@@ -110,6 +110,13 @@ impl Activations {
             scales: self.scales[range(self.block)].as_chunks().0,
             sums: self.sums[range(self.block)].as_chunks().0,
         }
+    }
+}
+
+/// Makes a vector as long as that at least; what was in it does not matter.
+fn grow<T: Clone + Default>(vec: &mut Vec<T>, len: usize) {
+    if vec.len() < len {
+        vec.resize(len, T::default());
     }
 }
 

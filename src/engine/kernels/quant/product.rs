@@ -11,6 +11,7 @@ use super::{Activations, Format, Panels, SUPER, Spec};
 
 impl Strips for Panels {
     type Rows = Activations;
+    type Scratch = Tile;
 
     fn n_out(&self) -> usize {
         self.n_out
@@ -21,11 +22,14 @@ impl Strips for Panels {
         x.n_rows
     }
 
-    fn sum(&self, tier: Tier, x: &Activations, strip: usize, rows: Range<usize>, sums: &mut [Sums]) {
+    fn sum(&self, tier: Tier, x: &Activations, strip: usize, rows: Range<usize>, tile: &mut Tile, sums: &mut [Sums]) {
         let strips = self.strips_from(strip);
         macro_rules! sum {
             ($format:ident) => {
-                simd::run(tier, SumStrip::<$format> { strips, x, first_row: rows.start, sums, format: PhantomData })
+                simd::run(
+                    tier,
+                    SumStrip::<$format> { strips, x, first_row: rows.start, tile, sums, format: PhantomData },
+                )
             };
         }
         match self.format {
@@ -43,7 +47,13 @@ impl Strips for Panels {
 
 /// The codes of a block, one a byte: `[panel][step]`.
 #[repr(align(64))]
-struct Tile([[[u8; STEP_BYTES]; SUPER / STEP]; STRIP_PANELS]);
+pub struct Tile([[[u8; STEP_BYTES]; SUPER / STEP]; STRIP_PANELS]);
+
+impl Default for Tile {
+    fn default() -> Self {
+        Self([[[0; STEP_BYTES]; SUPER / STEP]; STRIP_PANELS])
+    }
+}
 
 /// A format as a type, so that the kernel of each is compiled by itself.
 trait Coded {
@@ -71,6 +81,7 @@ struct SumStrip<'a, F> {
     x: &'a Activations,
     /// The first row of a group.
     first_row: usize,
+    tile: &'a mut Tile,
     sums: &'a mut [Sums],
     format: PhantomData<F>,
 }
@@ -82,7 +93,7 @@ impl<F: Coded> Task for SumStrip<'_, F> {
     fn run<S: Simd>(self, simd: S) {
         let n_in = self.x.n_in;
         let ahead_bytes = F::SPEC.places(SUPER).whole;
-        let mut tile = Tile([[[0; STEP_BYTES]; SUPER / STEP]; STRIP_PANELS]);
+        let tile = self.tile;
         self.sums.fill([[0.0; LANES]; STRIP_PANELS]);
         let mut rest = self.strips;
         for start in (0..n_in).step_by(SUPER) {
@@ -90,14 +101,14 @@ impl<F: Coded> Task for SumStrip<'_, F> {
             let places = F::SPEC.places(end - start);
             let (block, after) = rest.split_at(places.whole);
             rest = after;
-            unpack::<S, F>(simd, places, block, &mut tile);
+            unpack::<S, F>(simd, places, block, tile);
             let scales = &block[STRIP_PANELS * (places.codes + places.planes)..];
             for (idx, sums) in self.sums.chunks_mut(S::GROUP).enumerate() {
                 let rows = Rows { x: self.x, group: self.first_row / S::GROUP + idx, start, end };
                 // The first rows ask for what lies a block ahead, a little at a time: memory works while they are computed.
                 let ahead = if idx == 0 { places.whole } else { 0 };
                 let next = after.get(ahead_bytes - places.whole..).unwrap_or_default();
-                let block = Block { places, tile: &tile, scales, next: &next[..next.len().min(ahead)] };
+                let block = Block { places, tile, scales, next: &next[..next.len().min(ahead)] };
                 match sums.len() {
                     1 => block.sum::<S, F, 1>(simd, rows, sums),
                     2 => block.sum::<S, F, 2>(simd, rows, sums),
