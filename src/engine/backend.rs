@@ -1,7 +1,7 @@
 //! Ways to compute: what does a decoder ask of the device it runs on?
 //!
 //! The seam between the decoder, which is the same everywhere, and what differs by device. [`cpu`] is our own kernels,
-//! [`reference`] the operations of candle, slower and kept for good to compare with.
+//! [`mod@reference`] the operations of candle, slower and kept for good to compare with.
 
 pub mod cpu;
 pub mod reference;

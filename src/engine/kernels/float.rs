@@ -5,7 +5,7 @@
 //! output's elements never are, so neither the number of rows nor threads, tiles or instruction sets can be seen.
 //!
 //! Weights keep the size that they have in their file ([`panels`]); half-precision ones are widened, which is exact, when
-//! a register is loaded ([`product`]).
+//! a register is loaded (`product`).
 
 pub mod panels;
 mod product;

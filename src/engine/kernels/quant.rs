@@ -5,7 +5,7 @@
 //! of codes are exact integers; they become floats once a block, in the order of the elements ([`reference`] is that
 //! and nothing else). So neither the number of rows nor threads, tiles or instruction sets can be seen in the result.
 //!
-//! Weights are laid out anew when they are loaded ([`panels`]) and multiplied tile by tile ([`product`]).
+//! Weights are laid out anew when they are loaded ([`panels`]) and multiplied tile by tile (`product`).
 
 pub mod activations;
 mod ggml;

@@ -1,7 +1,7 @@
 //! Vectors of sixteen lanes: how does one source give the same bits on every processor?
 //!
 //! A kernel is written once, over the trait [`Simd`], and compiled for each [`Tier`]. The lanes are sixteen on every
-//! tier and each operation rounds once as IEEE 754 says, so the tiers differ in speed and in nothing else: [`scalar`]
+//! tier and each operation rounds once as IEEE 754 says, so the tiers differ in speed and in nothing else: `scalar`
 //! is the plain one that the others are tested against. A new instruction set is a file and a line in [`run`].
 
 #[cfg(target_arch = "x86_64")]
