@@ -65,7 +65,7 @@ def row(args, model: str, best: str, name: str, workload) -> str:
     for number in range(args.rounds):
         print(f"{stem(model)}, {name}: round {number + 1} of {args.rounds}", file=sys.stderr)
         if args.ours:
-            ours.append(our_speed(args.ours, asked, model, args.threads))
+            ours.append(our_speed(args.ours, asked, model))
         same.append(llama_speed(args, theirs, field, model))
         if best:
             other.append(llama_speed(args, theirs, field, best))
@@ -75,10 +75,10 @@ def row(args, model: str, best: str, name: str, workload) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def our_speed(command: str, asked: list[str], model: str, threads: int) -> float:
-    """Tokens a second of our program: the one place that knows how it is called."""
+def our_speed(command: str, asked: list[str], model: str) -> float:
+    """Tokens a second of our program, which takes one thread a core: the one place that knows how it is called."""
     words = shlex.split(command) + [model if word == "MODEL" else word for word in asked]
-    return last_line(words, RAYON_NUM_THREADS=str(threads))["tokens_per_second"]
+    return last_line(words)["tokens_per_second"]
 
 
 def llama_speed(args, asked: list[str], field: str, model: str) -> float:
@@ -88,11 +88,11 @@ def llama_speed(args, asked: list[str], field: str, model: str) -> float:
     return last_line(words)[field]
 
 
-def last_line(words: list[str], **environment: str) -> dict:
+def last_line(words: list[str]) -> dict:
     """The JSON object that a program prints in its last line beginning with a brace, from a round nobody disturbed."""
     while True:
         start, foreign = time.monotonic(), foreign_secs()
-        done = subprocess.run(words, env={**os.environ, **environment}, capture_output=True, text=True)
+        done = subprocess.run(words, capture_output=True, text=True)
         cores = (foreign_secs() - foreign) / (time.monotonic() - start)
         lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
         if done.returncode != 0 or not lines:

@@ -4,6 +4,20 @@
 //! tier and each operation rounds once as IEEE 754 says, so the tiers differ in speed and in nothing else: `scalar`
 //! is the plain one that the others are tested against. A new instruction set is a file and a line in [`run`].
 
+/// The methods of a tier with instructions of its own: the token in `self` proves that the processor has them, and
+/// references to arrays prove that the memory is there.
+#[cfg(target_arch = "x86_64")]
+macro_rules! operations {
+    ($(fn $name:ident($me:ident $(, $arg:ident: $ty:ty)*) $(-> $out:ty)? $body:block)*) => {
+        $(#[inline(always)]
+        fn $name($me $(, $arg: $ty)*) $(-> $out)? {
+            // SAFETY: `self` exists only where the processor has the instructions, and what is read and written lies
+            // within the arrays that the arguments point to.
+            unsafe { $body }
+        })*
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]

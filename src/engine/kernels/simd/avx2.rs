@@ -47,19 +47,6 @@ pub fn pairs_as_int([a, b]: [i16; 2]) -> i32 {
     (u32::from(a as u16) | u32::from(b as u16) << 16) as i32
 }
 
-/// The methods of a tier; the token in `self` proves that the processor has the instructions, and
-/// references to arrays prove that the memory is there.
-macro_rules! operations {
-    ($(fn $name:ident($me:ident $(, $arg:ident: $ty:ty)*) $(-> $out:ty)? $body:block)*) => {
-        $(#[inline(always)]
-        fn $name($me $(, $arg: $ty)*) $(-> $out)? {
-            // SAFETY: `self` exists only where the processor has the instructions, and what is read and written lies
-            // within the arrays that the arguments point to.
-            unsafe { $body }
-        })*
-    };
-}
-
 type Floats = [__m256; 2];
 type Ints = [__m256i; 2];
 

@@ -23,19 +23,6 @@ fn compiled<T: Task>(task: T) -> T::Output {
     task.run(Avx512(()))
 }
 
-/// The methods of a tier; the token in `self` proves that the processor has the instructions, and
-/// references to arrays prove that the memory is there.
-macro_rules! operations {
-    ($(fn $name:ident($me:ident $(, $arg:ident: $ty:ty)*) $(-> $out:ty)? $body:block)*) => {
-        $(#[inline(always)]
-        fn $name($me $(, $arg: $ty)*) $(-> $out)? {
-            // SAFETY: `self` exists only where the processor has the instructions, and what is read and written lies
-            // within the arrays that the arguments point to.
-            unsafe { $body }
-        })*
-    };
-}
-
 impl Simd for Avx512 {
     const GROUP: usize = 6;
     const PANELS: usize = 2;
