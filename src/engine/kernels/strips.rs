@@ -24,6 +24,9 @@ const RANGE_UNIT: usize = 6;
 /// Pieces of work for each thread: few enough to read on in memory, many enough that threads end together.
 const CHUNKS: usize = 8;
 
+/// With so few rows memory is all that counts, and a thread does best to read on to its end: one piece each.
+const FEW_ROWS: usize = 8;
+
 /// A matrix `[n_out, n_in]` laid out in strips. An output is a *column* here: products have a row a token.
 pub trait Strips: Sync {
     /// Rows that it is multiplied with.
@@ -74,8 +77,9 @@ pub fn product<W: Strips>(cpu: &Cpu, x: &W::Rows, outputs: &mut [Output<'_, W>])
         jobs.push(Job { weights: output.weights, bias: output.bias, out: Whole::of(output.out), n_rows });
     }
     let n_units: usize = jobs.iter().map(Job::n_units).sum();
+    let chunks = if jobs.iter().all(|job| job.n_rows <= FEW_ROWS) { 1 } else { CHUNKS };
     // A thread takes neighbouring strips, so that it reads on where it stands in memory.
-    let chunk = (n_units / (CHUNKS * cpu.pool.n_threads())).max(1);
+    let chunk = n_units.div_ceil(chunks * cpu.pool.n_threads()).max(1);
     cpu.pool.run(n_units.div_ceil(chunk), |chunks| {
         let mut scratch = W::Scratch::default();
         let mut sums = vec![[[0.0; LANES]; STRIP_PANELS]; jobs.iter().map(Job::range_rows).max().unwrap_or(0)];
