@@ -1,12 +1,17 @@
-//! Text as people write it: which sentences and which language is it, and are two texts the same?
+//! Text as people write it: which sentences and which language is it, and how far are two texts the same?
 //!
 //! Pure functions for English and Korean. Nothing here reads a file, a clock or a model.
 
 mod abbreviations;
+pub mod distance;
+#[cfg(test)]
+mod golden;
 mod language;
 mod lines;
 mod marks;
+pub mod overlap;
 mod pairs;
+pub mod quotes;
 mod sentences;
 #[cfg(test)]
 mod tests;
@@ -16,6 +21,7 @@ use std::borrow::Cow;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 pub use language::{Language, detect, is_hangul};
+pub use lines::list_marker;
 pub use sentences::sentences;
 
 /// The text in Unicode normalization form C, borrowed if it already is.

@@ -19,11 +19,6 @@ const BRACKETS: &[(char, char)] = &[
     ('«', '»'),
 ];
 
-/// The most characters a pair may hold and still keep its content together.
-///
-/// Longer quotations are split like other text, and a stray quote mark cannot swallow a page.
-const MAX_INSIDE: usize = 300;
-
 /// The matched quotes and brackets of a text, by character index.
 pub struct Pairs {
     /// For each character that closes a pair, the index of the one that opens it.
@@ -33,13 +28,14 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Matches quotes and brackets; an unmatched one, or one too far from its partner, counts for nothing.
-    pub fn of(chars: &[(usize, char)]) -> Self {
+    /// Matches quotes and brackets; an unmatched one, or one more than `max_inside` characters from its partner, counts
+    /// for nothing.
+    pub fn of(chars: &[(usize, char)], max_inside: usize) -> Self {
         let mut opener = vec![None; chars.len()];
         let mut open: Vec<(usize, char)> = Vec::new();
         for idx in 0..chars.len() {
-            if open.first().is_some_and(|(from, _)| idx - from > MAX_INSIDE) {
-                open.retain(|(from, _)| idx - from <= MAX_INSIDE);
+            if open.first().is_some_and(|(from, _)| idx - from > max_inside) {
+                open.retain(|(from, _)| idx - from <= max_inside);
             }
             match mark(chars, idx, &open) {
                 Mark::Opens(closed_by) => open.push((idx, closed_by)),

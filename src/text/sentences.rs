@@ -8,6 +8,11 @@ use super::marks::{
 };
 use super::pairs::Pairs;
 
+/// The most characters that quotes or brackets may hold and still keep their content together.
+///
+/// Longer quotations are split like other text, and a stray quote mark cannot swallow a page.
+const MAX_INSIDE: usize = 300;
+
 /// The sentences of a text, trimmed, in order, as slices of it.
 ///
 /// A sentence holds at least one letter or digit. What does not (a lone emoji) joins a sentence of its paragraph, or is
@@ -81,7 +86,7 @@ struct Stop {
 impl<'a> Scan<'a> {
     fn new(text: &'a str) -> Self {
         let chars: Vec<(usize, char)> = text.char_indices().collect();
-        let pairs = Pairs::of(&chars);
+        let pairs = Pairs::of(&chars, MAX_INSIDE);
         Self { text, chars, pairs }
     }
 
