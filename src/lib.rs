@@ -17,6 +17,7 @@ pub mod report;
 pub mod respond;
 pub mod run;
 pub mod sample;
+pub mod settings;
 pub mod stats;
 pub mod store;
 pub mod text;

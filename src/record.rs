@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::sample::Sample;
+use crate::settings::Settings;
 use crate::text::Language;
 
 /// The first line of `records.jsonl`: everything that determines the lines after it.
@@ -14,24 +15,37 @@ pub struct Header {
     pub format: u32,
     /// The version of ragstone.
     pub ragstone: String,
-    /// Which arithmetic makes scores of verdicts.
-    pub profile: String,
     /// Metrics, in the order of the table.
     pub metrics: Vec<String>,
+    /// The user's own metrics, each named `rubric.NAME` above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rubrics: Vec<Rubric>,
+    /// SHA-256 of the file that they were read from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rubrics_sha256: Option<String>,
     /// SHA-256 of the prompt packs.
     pub prompts_sha256: String,
-    /// P(yes) from which a verdict is yes.
-    pub threshold: f64,
-    /// Reverse questions a response.
-    pub questions: u32,
-    /// The seed of random draws.
-    pub seed: u64,
+    /// Profile, threshold and whatever else shapes questions and scores.
+    #[serde(flatten)]
+    pub settings: Settings,
     /// `auto`, `en` or `ko`.
     pub language: String,
     /// The judge; absent if no metric needs one.
     pub judge: Option<PinnedModel>,
     /// The embedder; absent if no metric needs one.
     pub embedder: Option<PinnedModel>,
+}
+
+/// A metric of the user's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rubric {
+    /// Its name, without `rubric.`.
+    pub name: String,
+    /// What is judged, in the user's words.
+    pub definition: String,
+    /// What each level means, from 1 on; none for a question of yes or no.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<String>,
 }
 
 /// A model as a run used it.
@@ -64,6 +78,10 @@ pub struct Cell {
     /// The score, or why there is none.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// What was judged, in order, from which a score of any profile follows. `None` if the asking ended before: then
+    /// the outcome says why, whatever the profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Vec<Evidence>>,
     /// What a reader should know about this cell, such as a language that the model was not made for.
     pub notes: Vec<String>,
     /// Texts the judge wrote for it, raw.
@@ -76,7 +94,7 @@ pub struct Cell {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "outcome")]
 pub enum Outcome {
-    /// The score and what it rests on.
+    /// The score.
     Scored(Score),
     /// There was nothing to score.
     Unscored {
@@ -90,31 +108,35 @@ pub enum Outcome {
     },
 }
 
-/// A score and what it rests on.
+/// A score and the figures beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// In the range that the metric declares.
     pub score: f64,
-    /// The judged parts, in order.
-    pub evidence: Vec<Evidence>,
+    /// Other figures of the same measurement, by name: precision and recall of an F-measure, duplicates of a list.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub figures: BTreeMap<String, f64>,
 }
 
 /// One judged part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "part")]
 pub enum Evidence {
-    /// A claim of the response, against the contexts.
+    /// A claim of the response, against the contexts, one of them, or the reference.
     Claim(Judged),
-    /// A statement of the reference, against the contexts.
+    /// A statement of the reference, against the contexts, one of them, or the response.
     Statement(Judged),
+    /// A sentence of the contexts: does it help to answer the question?
+    Sentence(Judged),
+    /// A closed question about the reference contexts: does the response answer it with yes?
+    Answered(Judged),
     /// A context, by its rank from 1, against an answer.
     Context {
         /// The rank.
         rank: usize,
-        /// Whether it is useful.
-        verdict: bool,
-        /// P(yes).
-        p_yes: f64,
+        /// Whether it is useful, and why.
+        #[serde(flatten)]
+        verdict: Verdict,
     },
     /// A reverse question, against the user's.
     Question {
@@ -124,12 +146,39 @@ pub enum Evidence {
         cosine: Option<f64>,
     },
     /// Whether the response evades the question.
-    Noncommittal {
-        /// Whether it does.
-        verdict: bool,
-        /// P(yes).
-        p_yes: f64,
+    Noncommittal(Verdict),
+    /// Whether the response meets a criterion of the user's.
+    Criterion(Verdict),
+    /// An entity of the reference.
+    ReferenceEntity {
+        /// Its name.
+        text: String,
     },
+    /// An entity of the contexts.
+    ContextEntity {
+        /// Its name.
+        text: String,
+    },
+    /// A rating.
+    Rating(Rating),
+    /// How alike response and reference are.
+    Similarity {
+        /// The cosine of their directions.
+        cosine: f64,
+    },
+}
+
+/// A yes or no with its confidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Whether P(yes) reaches the threshold.
+    #[serde(rename = "verdict")]
+    pub is_yes: bool,
+    /// P(yes), in [0, 1].
+    pub p_yes: f64,
+    /// Why, in the judge's words, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// A text with its verdict.
@@ -137,10 +186,70 @@ pub enum Evidence {
 pub struct Judged {
     /// The text.
     pub text: String,
-    /// Whether it is supported.
+    /// The rank, from 1, of the one context that it was held against; `None` if it was all, or another text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<usize>,
+    /// Whether it is so.
     pub verdict: bool,
     /// P(yes); `None` if there was no context to ask about.
     pub p_yes: Option<f64>,
+    /// Why, in the judge's words, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A rating as the judge's distribution over levels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rating {
+    /// The probability of each level, from the lowest; they add up to 1.
+    pub levels: Vec<f64>,
+    /// The most likely level, counted from 0; of equally likely ones the lowest.
+    pub most_likely: usize,
+    /// The mean level, counted from 0.
+    pub expected: f64,
+    /// Why, in the judge's words, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Header {
+    /// The version of the format that this program writes and reads.
+    pub const FORMAT: u32 = 1;
+}
+
+impl Judged {
+    /// A text with the verdict on it.
+    pub fn new(text: &str, verdict: Verdict) -> Self {
+        let Verdict { is_yes, p_yes, reason } = verdict;
+        Self { text: text.to_owned(), context: None, verdict: is_yes, p_yes: Some(p_yes), reason }
+    }
+}
+
+impl Rating {
+    /// The rating of a distribution over levels, of which there is at least one.
+    pub fn new(levels: Vec<f64>, reason: Option<String>) -> Self {
+        let mut most_likely = 0;
+        for (idx, p) in levels.iter().enumerate() {
+            if *p > levels[most_likely] {
+                most_likely = idx;
+            }
+        }
+        let expected = levels.iter().enumerate().map(|(idx, p)| idx as f64 * p).sum();
+        Self { levels, most_likely, expected, reason }
+    }
+}
+
+impl Score {
+    /// A score by itself.
+    pub fn of(score: f64) -> Self {
+        Self { score, figures: BTreeMap::new() }
+    }
+
+    /// The same with a figure beside it.
+    pub fn with(mut self, name: &str, figure: f64) -> Self {
+        self.figures.insert(name.to_owned(), figure);
+        self
+    }
 }
 
 impl Outcome {

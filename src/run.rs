@@ -6,14 +6,18 @@
 
 use std::collections::HashSet;
 
+use rayon::prelude::*;
+
 use crate::error::{Error, Result};
 use crate::judge::prompts::Pack;
-use crate::judge::{Answer, AnswerStore, Answers, Key, Pins, Question, Reply, Settings, Stop};
-use crate::metrics::{self, METRICS, Metric};
+use crate::judge::{Answer, AnswerStore, Answers, Key, Pins, Question, Reply};
+use crate::metrics::rubric::OwnMetric;
+use crate::metrics::{self, Finding, METRICS, Metric};
 use crate::model::Role;
-use crate::record::{Cell, Header, Outcome, PinnedModel, Record, Score};
+use crate::record::{Cell, Header, Outcome, PinnedModel, Record};
 use crate::respond::Responder;
 use crate::sample::Sample;
+use crate::settings::Settings;
 use crate::text::{self, Language};
 
 /// Rounds after which a wave must be done: a metric has at most 8, each with texts first and verdicts then.
@@ -21,9 +25,11 @@ const MAX_ROUNDS: usize = 16;
 
 /// What is to be done with every sample.
 #[derive(Clone)]
-pub struct Plan {
+pub struct Plan<'a> {
     /// The metrics, in the order of the table.
-    pub metrics: Vec<&'static dyn Metric>,
+    pub metrics: Vec<&'a dyn Metric>,
+    /// Those of them that are the user's own, with the SHA-256 of their file.
+    pub own: Option<(&'a [OwnMetric], &'a str)>,
     /// What shapes questions and verdicts.
     pub settings: Settings,
     /// The language of the prompts; `None` follows each sample's script.
@@ -32,11 +38,11 @@ pub struct Plan {
     pub wave_samples: usize,
 }
 
-impl Default for Plan {
+impl Default for Plan<'_> {
     /// Every metric, each sample in its language; sixteen samples a wave, enough texts to write side by side, and few
     /// enough that progress is seen.
     fn default() -> Self {
-        Self { metrics: METRICS.to_vec(), settings: Settings::default(), language: None, wave_samples: 16 }
+        Self { metrics: METRICS.to_vec(), own: None, settings: Settings::default(), language: None, wave_samples: 16 }
     }
 }
 
@@ -63,23 +69,27 @@ pub enum Event<'a> {
     },
 }
 
-impl Plan {
+impl Plan<'_> {
     /// The header of a run of this plan with this responder.
     pub fn header(&self, responder: &dyn Responder) -> Header {
-        let needs = |role| self.metrics.iter().any(|metric| metric.about().models.contains(&role));
+        let own = self.own.map_or(&[][..], |(metrics, _)| metrics);
         Header {
-            format: 1,
+            format: Header::FORMAT,
             ragstone: env!("CARGO_PKG_VERSION").to_owned(),
-            profile: "strict".to_owned(),
             metrics: self.metrics.iter().map(|metric| metric.about().name.to_owned()).collect(),
+            rubrics: own.iter().map(|metric| metric.rubric().clone()).collect(),
+            rubrics_sha256: self.own.map(|(_, sha256)| sha256.to_owned()),
             prompts_sha256: Pack::sha256(),
-            threshold: self.settings.threshold,
-            questions: self.settings.questions,
-            seed: self.settings.seed,
+            settings: self.settings.clone(),
             language: self.language.map_or("auto", Language::code).to_owned(),
-            judge: responder.judge().filter(|_| needs(Role::Judge)).cloned(),
-            embedder: responder.embedder().filter(|_| needs(Role::Embedder)).cloned(),
+            judge: responder.judge().filter(|_| self.needs(Role::Judge)).cloned(),
+            embedder: responder.embedder().filter(|_| self.needs(Role::Embedder)).cloned(),
         }
+    }
+
+    /// Whether a metric needs such a model.
+    pub fn needs(&self, role: Role) -> bool {
+        self.metrics.iter().any(|metric| metric.about().models.contains(&role))
     }
 }
 
@@ -93,7 +103,7 @@ impl Plan {
 /// If a wave of the plan has no samples.
 pub fn run(
     rows: impl Iterator<Item = Result<Sample>>,
-    plan: &Plan,
+    plan: &Plan<'_>,
     responder: &mut dyn Responder,
     sink: &mut dyn FnMut(Record) -> Result<()>,
     on_event: &mut dyn FnMut(Event<'_>),
@@ -140,7 +150,7 @@ pub fn run(
 ///
 /// # Errors
 /// If the responder fails.
-pub fn score(sample: &Sample, metric: &'static dyn Metric, responder: &mut dyn Responder) -> Result<Cell> {
+pub fn score(sample: &Sample, metric: &dyn Metric, responder: &mut dyn Responder) -> Result<Cell> {
     let plan = Plan { metrics: vec![metric], ..Plan::default() };
     let records = run_wave(vec![Ok(sample.clone())], 0, &plan, responder, &mut |_| ())?;
     let record = records.into_iter().next().expect("a sample makes a record");
@@ -151,14 +161,14 @@ pub fn score(sample: &Sample, metric: &'static dyn Metric, responder: &mut dyn R
 struct Task<'a> {
     sample: &'a Sample,
     language: Language,
-    metric: &'static dyn Metric,
+    metric: &'a dyn Metric,
     cell: Option<Cell>,
 }
 
 fn run_wave(
     rows: Vec<Result<Sample>>,
     n_done: usize,
-    plan: &Plan,
+    plan: &Plan<'_>,
     responder: &mut dyn Responder,
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<Vec<Record>> {
@@ -180,7 +190,7 @@ fn run_wave(
     rows.into_iter().map(record).collect()
 }
 
-impl Plan {
+impl Plan<'_> {
     fn language_of(&self, sample: &Sample) -> Language {
         let texts = [&sample.user_input, &sample.response, &sample.reference];
         let all: Vec<&str> = texts.into_iter().flatten().map(String::as_str).collect();
@@ -195,9 +205,10 @@ impl Plan {
     fn unread_record(&self, err: Error) -> Result<Record> {
         let Error::Dataset { place, .. } = &err else { return Err(err) };
         let id = place.line.map_or_else(|| "unread".to_owned(), |line| format!("line {line}"));
-        let cell = |metric: &&'static dyn Metric| Cell {
+        let cell = |metric: &&dyn Metric| Cell {
             metric: metric.about().name.to_owned(),
             outcome: Outcome::Failed { reason: format!("the row could not be read: {}", err.without_file()) },
+            evidence: None,
             notes: Vec::new(),
             written: Vec::new(),
             tokens_asked: 0,
@@ -217,14 +228,14 @@ struct Wave<'a> {
 
 impl Wave<'_> {
     /// Fills every task's cell.
-    fn solve(&mut self, tasks: &mut [Task<'_>], plan: &Plan) -> Result<()> {
+    fn solve(&mut self, tasks: &mut [Task<'_>], plan: &Plan<'_>) -> Result<()> {
         let pins = self.responder.pins();
         let mut store = AnswerStore::default();
         for _ in 0..MAX_ROUNDS {
-            let mut open = Vec::new();
-            for task in tasks.iter_mut().filter(|task| task.cell.is_none()) {
-                open.extend(task.attempt(&store, &pins, &plan.settings, self.responder));
-            }
+            let models = (self.responder.judge().cloned(), self.responder.embedder().cloned());
+            let tries = tasks.par_iter_mut().filter(|task| task.cell.is_none());
+            let open: Vec<Vec<_>> = tries.map(|task| task.attempt(&store, &pins, &plan.settings, &models)).collect();
+            let open = open.concat();
             if open.is_empty() {
                 return Ok(());
             }
@@ -235,12 +246,13 @@ impl Wave<'_> {
 
     fn answer(&mut self, open: Vec<(Key, Question)>, store: &mut AnswerStore) -> Result<()> {
         let (keys, questions): (Vec<Key>, Vec<Question>) = open.into_iter().unzip();
-        let is_writing = !matches!(questions[0], Question::Verdict { .. });
+        let is_writing = !questions[0].is_verdict();
         let (n_done, n_wave) = (self.n_done, self.n_samples);
         let on_event = &mut *self.on_event;
         let replies = self.responder.answer(&questions, &mut |share| {
             on_event(Event::Answering { n_done, n_wave, is_writing, share });
         })?;
+        assert_eq!(replies.len(), questions.len(), "a responder gives one reply a question");
         for ((key, question), reply) in keys.into_iter().zip(&questions).zip(replies) {
             on_event(Event::Answered { question, answer: &reply.answer });
             store.insert(key, reply);
@@ -251,10 +263,9 @@ impl Wave<'_> {
 
 /// The questions to answer now, each once: texts and embeddings if there are any, else the verdicts.
 fn next_questions(open: Vec<(Key, Question)>) -> Vec<(Key, Question)> {
-    let is_verdict = |question: &Question| matches!(question, Question::Verdict { .. });
-    let only_verdicts = open.iter().all(|(_, question)| is_verdict(question));
+    let only_verdicts = open.iter().all(|(_, question)| question.is_verdict());
     let mut seen = HashSet::new();
-    let now = open.into_iter().filter(|(_, question)| is_verdict(question) == only_verdicts);
+    let now = open.into_iter().filter(|(_, question)| question.is_verdict() == only_verdicts);
     now.filter(|(key, _)| seen.insert(*key)).collect()
 }
 
@@ -265,45 +276,38 @@ impl Task<'_> {
         store: &AnswerStore,
         pins: &Pins,
         settings: &Settings,
-        responder: &dyn Responder,
+        models: &(Option<PinnedModel>, Option<PinnedModel>),
     ) -> Vec<(Key, Question)> {
         let mut answers = Answers::new(store, pins, settings, self.language);
-        let result = metrics::score(self.metric, self.sample, &mut answers);
+        let finding = metrics::evaluate(self.metric, self.sample, &mut answers);
         let (open, used) = answers.finish();
-        match result {
-            Err(Stop::Pending) => return open,
-            Ok(score) => self.fill(Outcome::scored(score), &used, responder),
-            Err(Stop::Unscored(reason)) => self.fill(Outcome::Unscored { reason }, &used, responder),
-            Err(Stop::Failed(reason)) => self.fill(Outcome::Failed { reason }, &used, responder),
+        match finding {
+            None => open,
+            Some(finding) => {
+                self.fill(finding, &used, models);
+                Vec::new()
+            }
         }
-        Vec::new()
     }
 
-    fn fill(&mut self, outcome: Outcome, used: &[&Reply], responder: &dyn Responder) {
+    fn fill(&mut self, finding: Finding, used: &[&Reply], models: &(Option<PinnedModel>, Option<PinnedModel>)) {
         let written = used.iter().filter_map(|reply| match &reply.answer {
             Answer::Text(text) => Some(text.clone()),
-            Answer::Verdict { .. } | Answer::Vector(_) | Answer::Failed(_) => None,
+            Answer::Verdict { .. } | Answer::Rating(_) | Answer::Vector(_) | Answer::Failed(_) => None,
         });
         let about = self.metric.about();
         let models = about.models.iter().filter_map(|role| match role {
-            Role::Judge => responder.judge(),
-            Role::Embedder => responder.embedder(),
+            Role::Judge => models.0.as_ref(),
+            Role::Embedder => models.1.as_ref(),
         });
         self.cell = Some(Cell {
             metric: about.name.to_owned(),
-            outcome,
+            outcome: finding.outcome,
+            evidence: finding.evidence,
             notes: models.filter_map(|model| foreign_language(model, self.language)).collect(),
             written: written.collect(),
             tokens_asked: used.iter().map(|reply| reply.tokens_asked).sum(),
         });
-    }
-}
-
-impl Outcome {
-    /// A score, unless a bug made it no number.
-    fn scored(score: Score) -> Self {
-        assert!(score.score.is_finite(), "a metric returned the score {}", score.score);
-        Self::Scored(score)
     }
 }
 

@@ -23,6 +23,27 @@ pub fn average_precision(is_relevant: &[bool]) -> f64 {
     if n_relevant == 0 { 0.0 } else { total / f64::from(n_relevant) }
 }
 
+/// Average precision as Ragas 0.4.3 computes it (`_calculate_average_precision`): with 1e-10 added to the denominator,
+/// so that a perfect ranking of one is 0.9999999999.
+pub fn ragas_average_precision(is_relevant: &[bool]) -> f64 {
+    let n_relevant = is_relevant.iter().filter(|is_relevant| **is_relevant).count() as f64;
+    average_precision(is_relevant) * n_relevant / (n_relevant + 1e-10)
+}
+
+/// F = (1 + b^2) P R / (b^2 P + R), the weighted harmonic mean of precision and recall; 0 if both are 0.
+///
+/// With b above 1 recall weighs more. In [0, 1]. Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7.
+pub fn f_measure(precision: f64, recall: f64, beta: f64) -> f64 {
+    let weight = beta * beta;
+    let denominator = weight * precision + recall;
+    if denominator == 0.0 { 0.0 } else { (1.0 + weight) * precision * recall / denominator }
+}
+
+/// The share of some in all; `None` of nothing.
+pub fn share(n_some: usize, n_all: usize) -> Option<f64> {
+    (n_all > 0).then(|| n_some as f64 / n_all as f64)
+}
+
 /// The cosine of the angle between two vectors of equal length, in [-1, 1]; `None` if one of them is zero.
 pub fn cosine(a: &[f32], b: &[f32]) -> Option<f64> {
     let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();
@@ -57,6 +78,14 @@ mod tests {
         for (is_relevant, expected) in cases {
             assert!((average_precision(is_relevant) - expected).abs() < 1e-15, "{is_relevant:?}");
         }
+    }
+
+    #[test]
+    fn f_measure_follows_its_formula() {
+        // (1 + 1) * 0.5 * 1 / (0.5 + 1) = 2/3; b = 2: 5 * 0.5 * 1 / (2 + 1) = 5/6.
+        assert!((f_measure(0.5, 1.0, 1.0) - 2.0 / 3.0).abs() < 1e-15);
+        assert!((f_measure(0.5, 1.0, 2.0) - 5.0 / 6.0).abs() < 1e-15);
+        assert_eq!((f_measure(0.0, 0.0, 1.0), f_measure(0.0, 1.0, 1.0)), (0.0, 0.0));
     }
 
     #[test]

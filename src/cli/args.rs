@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::engine::{Device, Options};
+use crate::settings::{self, Explain, Level, MAX_BETA, Profile, Settings, Statements, VerdictMode};
 use crate::text::Language;
+use crate::text::distance::Distance;
 
 /// Judges RAG systems offline: the judge and the embedder run in this process.
 #[derive(Debug, Parser)]
@@ -26,6 +28,8 @@ pub enum Command {
     Quickstart(QuickstartArgs),
     /// Score a file
     Eval(EvalArgs),
+    /// Show the scores of a run again, with no model: also in the arithmetic of Ragas
+    Report(ReportArgs),
     /// List the metrics: what they need and what they mean
     Metrics,
     /// List, fetch, find and check models
@@ -47,7 +51,7 @@ pub struct EvalArgs {
     /// JSON or JSONL with the columns `user_input`, `response`, `retrieved_contexts`, `reference`; the old names
     /// `question`, `answer`, `contexts`, `ground_truth` are read as well
     pub file: PathBuf,
-    /// Metrics, separated by commas [default: those whose columns the file has]
+    /// Metrics, separated by commas, or `all` [default: the usual ones whose columns the file has]
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub metrics: Vec<String>,
     /// Score the first N rows only
@@ -56,6 +60,19 @@ pub struct EvalArgs {
     /// How to score.
     #[command(flatten)]
     pub scoring: ScoringArgs,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Folder of a run
+    pub run: PathBuf,
+    /// Arithmetic of the scores [default: that of the run]
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub profile: Option<Profile>,
+    /// Folder for the records in this arithmetic, with scores and summary
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// How to score, the same for a file and for the example.
@@ -76,6 +93,40 @@ pub struct ScoringArgs {
     /// Reverse questions a response (answer_relevancy)
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub questions: u32,
+    /// Your own metrics: a TOML file of criteria and rubrics
+    #[arg(long, value_name = "FILE")]
+    pub rubric: Option<PathBuf>,
+    /// Arithmetic of the scores: ours, or that of Ragas 0.4.3
+    #[arg(long, value_enum, default_value_t = Profile::Strict, value_name = "NAME")]
+    pub profile: Profile,
+    /// Verdicts from the probability of the label, or written: a reason first, then the verdict
+    #[arg(long, value_enum, default_value_t = VerdictMode::Logits, value_name = "HOW")]
+    pub verdicts: VerdictMode,
+    /// Reasons for verdicts by logits: for none, for those that lower a score, or for all
+    #[arg(long, value_enum, default_value_t = Explain::None, value_name = "WHICH")]
+    pub explain: Explain,
+    /// Statements of the reference: its sentences, or written by the judge (context_recall)
+    #[arg(long, value_enum, default_value_t = Statements::Sentences, value_name = "HOW")]
+    pub statements: Statements,
+    /// How finely texts are taken apart (factual_correctness)
+    #[arg(long, value_enum, default_value_t = Level::Low, value_name = "LEVEL")]
+    pub atomicity: Level,
+    /// How much of a text counts (factual_correctness)
+    #[arg(long, value_enum, default_value_t = Level::Low, value_name = "LEVEL")]
+    pub coverage: Level,
+    /// How much recall weighs against precision (factual_correctness, answer_correctness)
+    #[arg(long, value_name = "BETA", default_value_t = 1.0, value_parser = parse_beta)]
+    pub beta: f64,
+    /// How much claims and likeness weigh (answer_correctness)
+    #[arg(long, value_name = "CLAIMS,LIKENESS", default_value = "0.75,0.25", value_parser = parse_weights)]
+    pub weights: [f64; 2],
+    /// How texts are compared letter by letter: levenshtein, and a chunk inside another matches it, unless one is named
+    /// (string_similarity, nonllm_*)
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub distance: Option<Distance>,
+    /// The cosine from which a pair counts 1 and otherwise 0 (semantic_similarity)
+    #[arg(long, value_name = "COSINE", allow_negative_numbers = true, value_parser = parse_cosine)]
+    pub similarity_threshold: Option<f64>,
     /// Language of the prompts; `auto` follows each sample's script
     #[arg(long, value_enum, default_value_t = LanguageChoice::Auto)]
     pub language: LanguageChoice,
@@ -120,6 +171,24 @@ fn parse_size(text: &str) -> Result<usize, String> {
     n.checked_mul(1 << shift).ok_or_else(|| "that is more than this machine can address".to_owned())
 }
 
+fn parse_beta(text: &str) -> Result<f64, String> {
+    let beta = text.parse().ok().filter(|beta| settings::is_beta(*beta));
+    beta.ok_or_else(|| format!("expected a number above 0 and up to {MAX_BETA}"))
+}
+
+fn parse_cosine(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (-1.0..=1.0).contains(number));
+    number.ok_or_else(|| "expected a number from -1 to 1".to_owned())
+}
+
+/// Two weights, not both 0: `0.75,0.25`.
+fn parse_weights(text: &str) -> Result<[f64; 2], String> {
+    let weight = |text: &str| text.trim().parse().ok();
+    let weights = text.split_once(',').and_then(|(first, second)| Some([weight(first)?, weight(second)?]));
+    let weights = weights.filter(|weights| settings::are_weights(*weights));
+    weights.ok_or_else(|| "expected two numbers that are not negative and not both 0, as in `0.75,0.25`".to_owned())
+}
+
 /// The language of the prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LanguageChoice {
@@ -137,6 +206,25 @@ impl ScoringArgs {
         match self.threads {
             Some(n) => usize::from(n),
             None => std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+
+    /// What shapes questions and scores.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            profile: self.profile,
+            questions: self.questions,
+            seed: self.seed,
+            verdicts: self.verdicts,
+            explain: self.explain,
+            statements: self.statements,
+            atomicity: self.atomicity,
+            coverage: self.coverage,
+            beta: self.beta,
+            weights: self.weights,
+            distance: self.distance,
+            similarity_threshold: self.similarity_threshold,
+            ..Settings::default()
         }
     }
 

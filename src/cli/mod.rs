@@ -2,8 +2,11 @@
 
 pub mod args;
 mod eval;
+mod log;
 mod models;
 mod progress;
+mod report;
+mod survey;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -12,7 +15,7 @@ use clap::Parser;
 
 use self::args::{Cli, Command};
 use crate::error::{Error, Result};
-use crate::metrics::METRICS;
+use crate::metrics::{About, METRICS, rubric};
 use crate::store::Store;
 
 /// How a command ended that was carried out.
@@ -37,7 +40,7 @@ pub fn main() -> ExitCode {
     match std::panic::catch_unwind(|| run(&cli)) {
         Ok(Ok(Done::Well)) => ExitCode::SUCCESS,
         Ok(Ok(Done::WithFailures)) => ExitCode::from(EXIT_FAILURES),
-        Ok(Err(err)) => report(&err),
+        Ok(Err(err)) => refuse(&err),
         Err(_) => {
             tell(format_args!("help: this is a bug in ragstone; what was written so far is in the run folder"));
             ExitCode::from(EXIT_BUG)
@@ -50,12 +53,13 @@ fn run(cli: &Cli) -> Result<Done> {
     match &cli.command {
         Command::Quickstart(args) => eval::quickstart(&store()?, args),
         Command::Eval(args) => eval::eval(&store()?, args),
+        Command::Report(args) => report::report(args),
         Command::Metrics => print_metrics(),
         Command::Models(command) => models::run(&store()?, command),
     }
 }
 
-fn report(err: &Error) -> ExitCode {
+fn refuse(err: &Error) -> ExitCode {
     tell(format_args!("error: {err}"));
     if let Some(help) = err.help() {
         tell(format_args!("help: {help}"));
@@ -65,21 +69,25 @@ fn report(err: &Error) -> ExitCode {
 }
 
 fn print_metrics() -> Result<Done> {
-    let mut text = String::new();
-    for metric in METRICS {
-        let about = metric.about();
-        let columns: Vec<&str> = about.columns.iter().map(|column| column.name()).collect();
-        let models: Vec<&str> = about.models.iter().map(|role| role.name()).collect();
-        let (worst, best) = about.range;
-        text += &format!(
-            "{}\n  {}\n  from {worst} to {best}, {best} is best; needs {} and columns {}\n",
-            about.name,
-            about.summary,
-            models.join(", "),
-            columns.join(", "),
-        );
-    }
-    print(&text)
+    let all = METRICS.iter().map(|metric| metric.about()).chain([rubric::ASPECT_CRITIC, rubric::RUBRIC_SCORE]);
+    print(&all.map(describe).collect::<String>())
+}
+
+fn describe(about: About<'_>) -> String {
+    let columns: Vec<&str> = about.columns.iter().map(|column| column.name()).collect();
+    let models: Vec<&str> = about.models.iter().map(|role| role.name()).collect();
+    let models = if models.is_empty() { "no model".to_owned() } else { models.join(", ") };
+    let ((least, most), best) = (about.range, about.best_score());
+    let aliases = match about.aliases {
+        [] => String::new(),
+        aliases => format!("; also called {}", aliases.join(", ")),
+    };
+    format!(
+        "{}\n  {}\n  from {least} to {most}, {best} is best; needs {models} and columns {}{aliases}\n",
+        about.name,
+        about.summary,
+        columns.join(", "),
+    )
 }
 
 /// Says something beside the results, on stderr; that nobody listens, as after `2>&1 | head`, is no error.

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
-
 use super::question::{Key, Pins, Question};
+use crate::settings::Settings;
 use crate::text::Language;
 
 /// What came back for a question.
@@ -15,6 +14,8 @@ pub enum Answer {
         /// P(yes) / (P(yes) + P(no)), moved so that one half lies between the anchors.
         p_yes: f64,
     },
+    /// The probability of each level, from the lowest; they add up to 1.
+    Rating(Vec<f64>),
     /// The written text, raw.
     Text(String),
     /// A unit vector.
@@ -30,24 +31,6 @@ pub struct Reply {
     pub answer: Answer,
     /// Tokens of the prompt and of the text written, whether or not they had to be computed.
     pub tokens_asked: u64,
-}
-
-/// What shapes questions and verdicts beside the sample; part of the run header.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Settings {
-    /// P(yes) from which a verdict is yes.
-    pub threshold: f64,
-    /// Reverse questions that `answer_relevancy` asks for.
-    pub questions: u32,
-    /// Keys the random draws.
-    pub seed: u64,
-}
-
-impl Default for Settings {
-    /// Threshold one half, three reverse questions as in Ragas, seed 0.
-    fn default() -> Self {
-        Self { threshold: 0.5, questions: 3, seed: 0 }
-    }
 }
 
 /// Why a metric has no score now, or at all.
@@ -128,6 +111,11 @@ impl<'a> Answers<'a> {
         self.settings
     }
 
+    /// The language of the prompts.
+    pub fn language(&self) -> Language {
+        self.language
+    }
+
     /// The answer, if it is known; otherwise the question is noted.
     ///
     /// # Errors
@@ -153,17 +141,24 @@ impl<'a> Answers<'a> {
     /// # Errors
     /// The first failure if there is one, otherwise [`Stop::Pending`] if any is not known.
     pub fn ask_all<A: Ask>(&mut self, asks: impl IntoIterator<Item = A>) -> Result<Vec<A::Reply>, Stop> {
-        let tries: Vec<Result<A::Reply, Stop>> = asks.into_iter().map(|ask| self.ask(&ask)).collect();
-        let failure = tries.iter().position(|attempt| matches!(attempt, Err(stop) if *stop != Stop::Pending));
-        match failure {
-            Some(idx) => Err(tries.into_iter().nth(idx).and_then(Result::err).expect("it was just seen to fail")),
-            None => tries.into_iter().collect(),
-        }
+        all(asks.into_iter().map(|ask| self.ask(&ask)).collect())
     }
 
     /// The questions left open, and the replies used, in the order in which they were first asked.
     pub fn finish(self) -> (Vec<(Key, Question)>, Vec<&'a Reply>) {
         let used = self.used.iter().map(|key| self.store.get(key).expect("a used reply is in the store")).collect();
         (self.open, used)
+    }
+}
+
+/// What was found, in order.
+///
+/// # Errors
+/// The first failure if there is one, otherwise [`Stop::Pending`] if anything is.
+pub fn all<T>(tries: Vec<Result<T, Stop>>) -> Result<Vec<T>, Stop> {
+    let failure = tries.iter().position(|attempt| matches!(attempt, Err(stop) if *stop != Stop::Pending));
+    match failure {
+        Some(idx) => Err(tries.into_iter().nth(idx).and_then(Result::err).expect("it was just seen to fail")),
+        None => tries.into_iter().collect(),
     }
 }

@@ -8,5 +8,5 @@ pub mod asks;
 pub mod prompts;
 pub mod question;
 
-pub use answers::{Answer, AnswerStore, Answers, Ask, Reply, Settings, Stop};
+pub use answers::{Answer, AnswerStore, Answers, Ask, Reply, Stop};
 pub use question::{Form, Key, Labels, Pins, Prompt, Question, Segment};

@@ -18,6 +18,13 @@ pub enum Question {
         /// The same question about other texts, half of them with the answer yes and half with no: where is the middle?
         anchors: Vec<Prompt>,
     },
+    /// One of several levels: how likely is each?
+    Rating {
+        /// What is shown to the judge.
+        prompt: Prompt,
+        /// The spellings of each level, from the lowest.
+        levels: Vec<Vec<String>>,
+    },
     /// A text.
     Write {
         /// What is shown to the judge.
@@ -94,19 +101,36 @@ impl Question {
     /// SHA-256 of the pins that matter, a zero byte, and the question as JSON.
     pub fn key(&self, pins: &Pins) -> Key {
         let pin = match self {
-            Self::Verdict { .. } | Self::Write { .. } => &pins.judge,
+            Self::Verdict { .. } | Self::Rating { .. } | Self::Write { .. } => &pins.judge,
             Self::Embed { .. } => &pins.embedder,
         };
         let question = serde_json::to_vec(self).expect("a question has only strings and numbers");
         Key(Sha256::new().chain_update(pin).chain_update([0]).chain_update(question).finalize().into())
     }
 
+    /// Whether it is answered by reading one position, after all texts are written.
+    pub fn is_verdict(&self) -> bool {
+        match self {
+            Self::Verdict { .. } | Self::Rating { .. } => true,
+            Self::Write { .. } | Self::Embed { .. } => false,
+        }
+    }
+
     /// The prompt, for the log; `None` for embeddings, which are their text.
     pub fn prompt(&self) -> Option<&Prompt> {
         match self {
-            Self::Verdict { prompt, .. } | Self::Write { prompt, .. } => Some(prompt),
+            Self::Verdict { prompt, .. } | Self::Rating { prompt, .. } | Self::Write { prompt, .. } => Some(prompt),
             Self::Embed { .. } => None,
         }
+    }
+}
+
+impl Prompt {
+    /// The same turn going on with that of another prompt, on a new line.
+    pub fn then(mut self, next: Self) -> Self {
+        self.user.push(Segment::Words("\n".to_owned()));
+        self.user.extend(next.user);
+        self
     }
 }
 

@@ -1,38 +1,51 @@
 //! Context utilization: do the contexts that the response used come first?
 
-use super::{About, Metric, ranking, text_of};
+use super::{About, Case, Metric, is_blank, ranking, text_of};
 use crate::judge::{Answers, Stop};
 use crate::model::Role;
-use crate::record::Score;
+use crate::record::{Evidence, Score};
 use crate::sample::{Column, Sample};
 
 /// AP = sum over ranks k of (precision at k) * v_k, divided by the sum of v_k; v_k is 1 if chunk k is useful.
 ///
-/// Useful means that the chunk, by itself, holds what the response says. Range 0 to 1, 1 is best: all useful chunks
-/// stand before the useless ones. No useful chunk gives 0. Unscored if nothing was retrieved, or the response is empty.
+/// Useful means that the chunk, by itself, holds what the response says: all useful chunks should stand before the
+/// useless ones. Useless chunks after the last useful one cost nothing.
 ///
-/// Source: Ragas 0.4.3, `metrics/_context_precision.py`. Difference from it: no epsilon, see
-/// [`average_precision`](crate::stats::average_precision).
+/// - Range: 0 to 1, 1 is best.
+/// - Unscored: if nothing was retrieved, or the response is empty.
+/// - Edge cases: if no chunk is useful, the score is 0. A blank chunk takes its rank and is useless.
+/// - Source: Ragas 0.4.3, `metrics/collections/context_precision`.
+/// - Difference from Ragas 0.4.3, strict: no epsilon of 1e-10, so that a perfect ranking is 1; there, and in `ragas`,
+///   it is 0.9999999999.
+/// - Difference from Ragas 0.4.3, both profiles: a verdict is yes or no; there an integer that the judge writes is
+///   summed as it is.
+/// - Difference from Ragas 0.4.3, both profiles: nobody is asked about blank contexts; there the judge is.
 #[derive(Debug)]
 pub struct ContextUtilization;
 
 impl Metric for ContextUtilization {
-    fn about(&self) -> &About {
-        &About {
+    fn about(&self) -> About<'_> {
+        About {
             name: "context_utilization",
+            aliases: &["llm_context_precision_without_reference", "context_precision_without_reference"],
             summary: "average precision of the contexts, judged against the response",
             columns: &[Column::UserInput, Column::RetrievedContexts, Column::Response],
             models: &[Role::Judge],
-            range: (0.0, 1.0),
             depth: 1,
+            is_default: true,
+            ..About::COMMON
         }
     }
 
-    fn score(&self, sample: &Sample, answers: &mut Answers<'_>) -> Result<Score, Stop> {
+    fn ask(&self, sample: &Sample, answers: &mut Answers<'_>) -> Result<Vec<Evidence>, Stop> {
         let response = text_of(&sample.response);
-        if response.trim().is_empty() {
+        if is_blank(response) {
             return Err(Stop::unscored("the response is empty"));
         }
-        ranking::score(sample, response, answers)
+        ranking::judge(sample, response, answers)
+    }
+
+    fn score(&self, case: &Case<'_>) -> Result<Score, Stop> {
+        Ok(ranking::score(case))
     }
 }

@@ -8,13 +8,14 @@
 //! ```
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, Lines, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::Summary;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::record::{Header, Record};
 
 /// The files of a run, the first of them written first; none is ever overwritten.
@@ -106,17 +107,20 @@ impl RunFolder {
         self.write_score_row(texts.into_iter().map(inert).chain(scores).collect())
     }
 
-    /// Writes `summary.json` and `run.json`, and sees everything onto the disk.
+    /// Writes `summary.json`, and `run.json` if something ran, and sees everything onto the disk.
     ///
     /// # Errors
     /// If the disk refuses it.
-    pub fn finish(mut self, summary: &Summary, info: &RunInfo) -> Result<PathBuf> {
+    pub fn finish(mut self, summary: &Summary, info: Option<&RunInfo>) -> Result<PathBuf> {
         let refused = |path: &Path| Error::io("write", path);
         self.records.flush().map_err(refused(&self.path.join("records.jsonl")))?;
         self.records.get_ref().sync_all().map_err(refused(&self.path.join("records.jsonl")))?;
         self.scores.flush().map_err(refused(&self.path.join("scores.csv")))?;
-        let info = serde_json::to_string_pretty(info).expect("the info has only strings and finite numbers") + "\n";
-        for (name, text) in [("summary.json", summary.to_json()), ("run.json", info)] {
+        let info = info.map(|info| {
+            let text = serde_json::to_string_pretty(info).expect("the info has only strings and finite numbers");
+            ("run.json", text + "\n")
+        });
+        for (name, text) in [("summary.json", summary.to_json())].into_iter().chain(info) {
             let path = self.path.join(name);
             fs::write(&path, text).map_err(refused(&path))?;
         }
@@ -137,6 +141,57 @@ impl RunFolder {
         let path = self.path.join("scores.csv");
         let refused = |err: csv::Error| Error::io("write", &path)(std::io::Error::other(err));
         self.scores.write_record(cells).and_then(|()| Ok(self.scores.flush()?)).map_err(refused)
+    }
+}
+
+/// The records of a run folder, one by one.
+#[derive(Debug)]
+pub struct Records {
+    path: PathBuf,
+    lines: Lines<BufReader<File>>,
+    line: u64,
+}
+
+/// The header of a run folder, and its records.
+///
+/// # Errors
+/// If the folder holds no run, or one of another version of the format.
+pub fn read(folder: &Path) -> Result<(Header, Records)> {
+    let path = folder.join("records.jsonl");
+    let file = File::open(&path).map_err(Error::io("read", &path))?;
+    let mut records = Records { path, lines: BufReader::new(file).lines(), line: 0 };
+    let header: Header = records.next_line().unwrap_or_else(|| Err(records.broken("the file is empty")))?;
+    if header.format != Header::FORMAT {
+        return Err(records.broken(&format!("found format {}, expected {}", header.format, Header::FORMAT)));
+    }
+    Ok((header, records))
+}
+
+impl Records {
+    fn next_line<T: DeserializeOwned>(&mut self) -> Option<Result<T>> {
+        let line = self.lines.next()?;
+        self.line += 1;
+        let line = line.map_err(Error::io("read", &self.path));
+        let said = |err: serde_json::Error| {
+            // serde counts the lines of this line alone.
+            let said = err.to_string();
+            self.broken(said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said))
+        };
+        Some(line.and_then(|line| serde_json::from_str(&line).map_err(said)))
+    }
+
+    fn broken(&self, what: &str) -> Error {
+        let message = format!("is no record of a run: {what}");
+        let help = "name the folder of a run, as `ragstone eval` of this version leaves it".to_owned();
+        Error::Dataset { place: Place::line(&self.path, self.line.max(1)), message, help }
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<Record>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_line()
     }
 }
 

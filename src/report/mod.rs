@@ -1,12 +1,14 @@
 //! Reports: what do people read of a run?
 
 pub mod files;
+pub mod rescore;
 pub mod table;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::metrics::Metric;
 use crate::record::{Outcome, Record};
 
 /// The figures of a metric over all samples.
@@ -14,7 +16,7 @@ use crate::record::{Outcome, Record};
 pub struct MetricSummary {
     /// The mean of the scores; `None` if there is none.
     pub mean: Option<f64>,
-    /// The mean with failed cells as 0; `None` if all are unscored.
+    /// The mean with failed cells as the worst score, 0 for most metrics; `None` if all are unscored.
     pub strict_mean: Option<f64>,
     /// Scored cells as a share of those that had something to score (scored and failed); `None` if there was none.
     pub coverage: Option<f64>,
@@ -37,6 +39,7 @@ pub struct Summary {
 
 #[derive(Debug, Clone, Default)]
 struct Totals {
+    failed_as: f64,
     sum: f64,
     n_scored: usize,
     n_unscored: usize,
@@ -45,8 +48,12 @@ struct Totals {
 
 impl Summary {
     /// Nothing yet, for these metrics.
-    pub fn new(metrics: &[String]) -> Self {
-        let totals = metrics.iter().map(|name| (name.clone(), Totals::default())).collect();
+    pub fn new(metrics: &[&dyn Metric]) -> Self {
+        let totals = metrics.iter().map(|metric| {
+            let about = metric.about();
+            (about.name.to_owned(), Totals { failed_as: about.failed_as, ..Totals::default() })
+        });
+        let totals = totals.collect();
         Self { totals, ..Self::default() }
     }
 
@@ -104,7 +111,7 @@ impl Totals {
         let n_tried = self.n_scored + self.n_failed;
         MetricSummary {
             mean: share(self.sum, self.n_scored),
-            strict_mean: share(self.sum, n_tried),
+            strict_mean: share(self.sum + self.failed_as * self.n_failed as f64, n_tried),
             coverage: share(self.n_scored as f64, n_tried),
             n_scored: self.n_scored,
             n_unscored: self.n_unscored,
@@ -116,21 +123,33 @@ impl Totals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::{Faithfulness, Noise, NoiseSensitivity};
     use crate::record::{Cell, Score};
     use crate::sample::Sample;
     use crate::text::Language;
 
+    const FAITHFULNESS: &[&dyn Metric] = &[&Faithfulness];
+
     fn record(outcome: Outcome) -> Record {
-        let cell = Cell { metric: "m".into(), outcome, notes: Vec::new(), written: Vec::new(), tokens_asked: 10 };
+        let cell = Cell {
+            metric: "m".into(),
+            outcome,
+            evidence: None,
+            notes: Vec::new(),
+            written: Vec::new(),
+            tokens_asked: 10,
+        };
         Record { sample: Sample::default(), language: Language::English, cells: vec![cell] }
+    }
+
+    fn scored(score: f64) -> Record {
+        record(Outcome::Scored(Score::of(score)))
     }
 
     #[test]
     fn unscored_cells_are_counted_and_failed_ones_weigh_as_zero_in_the_strict_mean() {
-        let mut summary = Summary::new(&["m".to_owned()]);
-        for score in [1.0, 0.5] {
-            summary.add(&record(Outcome::Scored(Score { score, evidence: Vec::new() })));
-        }
+        let mut summary = Summary::new(FAITHFULNESS);
+        [1.0, 0.5].into_iter().for_each(|score| summary.add(&scored(score)));
         summary.add(&record(Outcome::Unscored { reason: "empty".into() }));
         summary.add(&record(Outcome::Failed { reason: "broken".into() }));
         let expected = MetricSummary {
@@ -141,13 +160,21 @@ mod tests {
             n_unscored: 1,
             n_failed: 1,
         };
-        assert_eq!(summary.metrics(), [("m", expected)]);
+        assert_eq!(summary.metrics(), [("faithfulness", expected)]);
         assert_eq!((summary.n_samples(), summary.n_failed(), summary.tokens_asked()), (4, 1, 40));
     }
 
     #[test]
+    fn failed_cell_is_the_worst_where_the_lowest_score_is_best() {
+        let mut summary = Summary::new(&[&NoiseSensitivity { noise: Noise::Relevant }]);
+        summary.add(&scored(0.0));
+        summary.add(&record(Outcome::Failed { reason: "broken".into() }));
+        assert_eq!(summary.metrics()[0].1.strict_mean, Some(0.5));
+    }
+
+    #[test]
     fn metric_without_scores_has_no_mean() {
-        let mut summary = Summary::new(&["m".to_owned()]);
+        let mut summary = Summary::new(FAITHFULNESS);
         summary.add(&record(Outcome::Unscored { reason: "empty".into() }));
         let (_, figures) = summary.metrics().remove(0);
         assert_eq!((figures.mean, figures.strict_mean, figures.coverage), (None, None, None));

@@ -1,4 +1,6 @@
-//! The table on the terminal: one row a sample, then the means.
+//! The table on the terminal: one row a sample, then the means; with many metrics one row a metric.
+
+use std::collections::BTreeSet;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -7,6 +9,9 @@ use crate::record::{Cell, Outcome, Record};
 
 /// Samples that are shown; a longer table is not read.
 const MAX_ROWS: usize = 40;
+
+/// Metrics that stand side by side; with more the table would be wider than a terminal.
+const MAX_COLUMNS: usize = 8;
 
 /// Columns of the terminal that an id may take.
 const MAX_ID_WIDTH: usize = 28;
@@ -62,22 +67,8 @@ impl Table {
 
     /// The whole table with the means, ready to print.
     pub fn render(&self, summary: &Summary) -> String {
-        let figures = summary.metrics();
-        let figure_row = |name: &str, cell: fn(&MetricSummary) -> String| {
-            std::iter::once(name.to_owned()).chain(figures.iter().map(|(_, figures)| cell(figures))).collect()
-        };
-        let mut foot: Vec<Vec<String>> = vec![figure_row("mean", mean), figure_row("coverage", coverage)];
-        if summary.n_failed() > 0 {
-            foot.push(figure_row("mean, failed as 0", strict_mean));
-        }
-        let widths = self.widths(&foot);
-        let mut lines = vec![line(&self.header, &widths), rule(&widths)];
-        lines.extend(self.rows.iter().map(|row| line(row, &widths)));
-        if self.n_left_out > 0 {
-            lines.push(format!("... and {} more in scores.csv", self.n_left_out));
-        }
-        lines.push(rule(&widths));
-        lines.extend(foot.iter().map(|row| line(row, &widths)));
+        let mut lines =
+            if self.header.len() - 1 <= MAX_COLUMNS { self.by_sample(summary) } else { self.by_metric(summary) };
         if !self.footnotes.is_empty() {
             lines.push(String::new());
         }
@@ -85,11 +76,72 @@ impl Table {
         lines.join("\n") + "\n"
     }
 
-    fn widths(&self, foot: &[Vec<String>]) -> Vec<usize> {
-        let all = || std::iter::once(&self.header).chain(&self.rows).chain(foot);
-        let width = |column: usize| all().map(|row| row[column].width()).max().unwrap_or(0);
-        (0..self.header.len()).map(width).collect()
+    fn by_sample(&self, summary: &Summary) -> Vec<String> {
+        let figures = summary.metrics();
+        let figure_row = |name: &str, cell: fn(&MetricSummary) -> String| {
+            std::iter::once(name.to_owned()).chain(figures.iter().map(|(_, figures)| cell(figures))).collect()
+        };
+        let mut foot: Vec<Vec<String>> = vec![figure_row("mean", mean), figure_row("coverage", coverage)];
+        if summary.n_failed() > 0 {
+            foot.push(figure_row(STRICT_MEAN, strict_mean));
+        }
+        let widths = widths(std::iter::once(&self.header).chain(&self.rows).chain(&foot));
+        let mut lines = vec![line(&self.header, &widths), rule(&widths)];
+        lines.extend(self.rows.iter().map(|row| line(row, &widths)));
+        if self.n_left_out > 0 {
+            lines.push(format!("... and {} more in scores.csv", self.n_left_out));
+        }
+        lines.push(rule(&widths));
+        lines.extend(foot.iter().map(|row| line(row, &widths)));
+        lines
     }
+
+    /// The scores of samples are left to the files; notes and reasons are named in the row of their metric.
+    fn by_metric(&self, summary: &Summary) -> Vec<String> {
+        let mut header = ["metric", "mean", "coverage"].map(str::to_owned).to_vec();
+        if summary.n_failed() > 0 {
+            header.push(STRICT_MEAN.to_owned());
+        }
+        header.push("notes".to_owned());
+        let row = |(idx, (name, figures)): (usize, (&str, MetricSummary))| {
+            let mut row = vec![name.to_owned(), mean(&figures), coverage(&figures)];
+            if summary.n_failed() > 0 {
+                row.push(strict_mean(&figures));
+            }
+            row.push(self.marks(idx + 1));
+            row
+        };
+        let rows: Vec<Vec<String>> = summary.metrics().into_iter().enumerate().map(row).collect();
+        let widths = widths(std::iter::once(&header).chain(&rows));
+        let mut lines = vec![line(&header, &widths), rule(&widths)];
+        lines.extend(rows.iter().map(|row| line(row, &widths)));
+        lines.extend([rule(&widths), format!("{} samples; their scores are in scores.csv", summary.n_samples())]);
+        lines
+    }
+
+    /// The footnotes of a column, as in "[1,3]".
+    fn marks(&self, column: usize) -> String {
+        let marks = self
+            .rows
+            .iter()
+            .filter_map(|row| row[column].split_once('['))
+            .flat_map(|(_, marks)| marks.split([',', ']']));
+        let marks: BTreeSet<usize> = marks.filter_map(|mark| mark.parse().ok()).collect();
+        if marks.is_empty() {
+            return String::new();
+        }
+        format!("[{}]", marks.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
+    }
+}
+
+/// How the mean with failed cells is called.
+const STRICT_MEAN: &str = "mean, failed as worst";
+
+/// The width of each column.
+fn widths<'a>(rows: impl Iterator<Item = &'a Vec<String>> + Clone) -> Vec<usize> {
+    let n_columns = rows.clone().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.clone().map(|row| row[column].width()).max().unwrap_or(0);
+    (0..n_columns).map(width).collect()
 }
 
 fn mean(figures: &MetricSummary) -> String {

@@ -37,11 +37,14 @@ pub struct Judge {
     anchors: HashMap<String, f64>,
 }
 
-/// What the judge said to a question of yes or no, or why it could not be asked.
+/// The probability of each answer, or why the question could not be asked.
 struct Decision {
-    p_yes: Result<f64, String>,
+    probabilities: Result<Vec<f64>, String>,
     n_tokens: usize,
 }
+
+/// A question and the spellings of each of its answers.
+type Choice<'a> = (&'a Prompt, Vec<&'a [String]>);
 
 /// Tokens around the user turn.
 #[derive(Debug)]
@@ -50,15 +53,25 @@ struct Frame {
     after: Vec<u32>,
 }
 
-/// A question of yes or no.
+/// A question that is answered by reading one position.
 #[derive(Debug, Clone, Copy)]
-pub struct VerdictAsk<'a> {
-    /// What is shown.
-    pub prompt: &'a Prompt,
-    /// The words that mean yes and no.
-    pub labels: &'a Labels,
-    /// The same question about texts whose right answers are half yes and half no.
-    pub anchors: &'a [Prompt],
+pub enum ChoiceAsk<'a> {
+    /// Yes or no.
+    Verdict {
+        /// What is shown.
+        prompt: &'a Prompt,
+        /// The words that mean yes and no.
+        labels: &'a Labels,
+        /// The same question about texts whose right answers are half yes and half no.
+        anchors: &'a [Prompt],
+    },
+    /// One of several levels.
+    Rating {
+        /// What is shown.
+        prompt: &'a Prompt,
+        /// The spellings of each level, from the lowest.
+        levels: &'a [Vec<String>],
+    },
 }
 
 /// A question for a text.
@@ -109,7 +122,8 @@ impl Judge {
         self.engine.need().bytes() + self.engine.kv_token_bytes() * kv_tokens
     }
 
-    /// P(yes) for each question, moved so that one half lies in the middle between the anchors.
+    /// P(yes) for each question of yes or no, moved so that one half lies in the middle between the anchors; for each
+    /// rating the probability of every level, as the judge gives it.
     ///
     /// Small judges lean to one answer, in each task in its own way. With p the probability of yes and p_i those of the
     /// anchors, whose right answers are half yes and half no, the result is sigmoid(logit(p) - mean of logit(p_i)): as
@@ -118,14 +132,17 @@ impl Judge {
     ///
     /// # Errors
     /// If the chat template or the engine fails.
-    pub fn decide(&mut self, asks: &[VerdictAsk<'_>], on_progress: &mut dyn FnMut(f64)) -> Result<Vec<Reply>> {
+    pub fn decide(&mut self, asks: &[ChoiceAsk<'_>], on_progress: &mut dyn FnMut(f64)) -> Result<Vec<Reply>> {
         self.ask_anchors(asks)?;
-        let questions: Vec<(&Prompt, &Labels)> = asks.iter().map(|ask| (ask.prompt, ask.labels)).collect();
-        let decisions = self.p_yes(&questions, on_progress)?;
-        let reply = |(ask, decision): (&VerdictAsk<'_>, Decision)| {
-            let answer = match decision.p_yes {
-                Ok(p_yes) => Answer::Verdict { p_yes: sigmoid(logit(p_yes) - self.middle(ask.anchors)) },
-                Err(reason) => Answer::Failed(reason),
+        let questions: Vec<Choice<'_>> = asks.iter().map(ChoiceAsk::choice).collect();
+        let decisions = self.choose(&questions, on_progress)?;
+        let reply = |(ask, decision): (&ChoiceAsk<'_>, Decision)| {
+            let answer = match (decision.probabilities, ask) {
+                (Err(reason), _) => Answer::Failed(reason),
+                (Ok(p), ChoiceAsk::Rating { .. }) => Answer::Rating(p),
+                (Ok(p), ChoiceAsk::Verdict { anchors, .. }) => {
+                    Answer::Verdict { p_yes: sigmoid(logit(p[YES]) - self.middle(anchors)) }
+                }
             };
             Reply { answer, tokens_asked: decision.n_tokens as u64 }
         };
@@ -133,17 +150,21 @@ impl Judge {
     }
 
     /// Asks the anchors that were not asked before.
-    fn ask_anchors(&mut self, asks: &[VerdictAsk<'_>]) -> Result<()> {
+    fn ask_anchors(&mut self, asks: &[ChoiceAsk<'_>]) -> Result<()> {
         let mut new: Vec<(&Prompt, &Labels)> = Vec::new();
-        for (anchor, labels) in asks.iter().flat_map(|ask| ask.anchors.iter().map(|anchor| (anchor, ask.labels))) {
-            if !self.anchors.contains_key(&anchor.to_string()) && !new.iter().any(|(known, _)| *known == anchor) {
-                new.push((anchor, labels));
+        for ask in asks {
+            let ChoiceAsk::Verdict { labels, anchors, .. } = ask else { continue };
+            for anchor in *anchors {
+                if !self.anchors.contains_key(&anchor.to_string()) && !new.iter().any(|(known, _)| *known == anchor) {
+                    new.push((anchor, labels));
+                }
             }
         }
-        let decisions = self.p_yes(&new, &mut |_| ())?;
+        let questions: Vec<Choice<'_>> = new.iter().map(|(anchor, labels)| yes_or_no(anchor, labels)).collect();
+        let decisions = self.choose(&questions, &mut |_| ())?;
         for ((anchor, _), decision) in new.into_iter().zip(decisions) {
             // Labels that cannot be told apart fail the question itself, with their reason.
-            self.anchors.insert(anchor.to_string(), decision.p_yes.map_or(0.0, logit));
+            self.anchors.insert(anchor.to_string(), decision.probabilities.map_or(0.0, |p| logit(p[YES])));
         }
         Ok(())
     }
@@ -154,14 +175,14 @@ impl Judge {
         stats::mean(&logits).unwrap_or(0.0)
     }
 
-    /// The probability of yes, as the judge gives it.
-    fn p_yes(&mut self, asks: &[(&Prompt, &Labels)], on_progress: &mut dyn FnMut(f64)) -> Result<Vec<Decision>> {
+    /// The probability of each answer, as the judge gives it.
+    fn choose(&mut self, asks: &[Choice<'_>], on_progress: &mut dyn FnMut(f64)) -> Result<Vec<Decision>> {
         let mut probes = Vec::new();
         let mut plans = Vec::new();
         let encoded = self.encode(asks.iter().map(|(prompt, _)| *prompt).collect())?;
-        for ((_, labels), Encoded { tokens, n_static, .. }) in asks.iter().zip(encoded) {
+        for ((_, answers), Encoded { tokens, n_static, .. }) in asks.iter().zip(encoded) {
             let first = probes.len();
-            let trie = self.trie(labels).and_then(|trie| self.check_length(tokens.len(), trie.depth()).map(|()| trie));
+            let trie = self.trie(answers).and_then(|trie| self.check_length(tokens.len(), trie.depth()).map(|()| trie));
             for (path, candidates) in trie.iter().flat_map(LabelTrie::branches) {
                 probes.push(Probe { prompt: [tokens.as_slice(), &path].concat(), n_static, candidates });
             }
@@ -169,17 +190,16 @@ impl Judge {
         }
         let logits = self.engine.score(&probes, on_progress)?;
         let decide = |(n_tokens, trie, range): (usize, Result<LabelTrie, String>, Range<usize>)| Decision {
-            p_yes: trie.map(|trie| trie.p_yes(&logits[range])),
+            probabilities: trie.map(|trie| trie.probabilities(&logits[range])),
             n_tokens,
         };
         Ok(plans.into_iter().map(decide).collect())
     }
 
-    fn trie(&self, labels: &Labels) -> Result<LabelTrie, String> {
+    fn trie(&self, answers: &[&[String]]) -> Result<LabelTrie, String> {
         let encode = |text: &String| self.engine.tokenizer().encode_data(text);
-        let yes = labels.yes.iter().map(|text| (encode(text), true));
-        let no = labels.no.iter().map(|text| (encode(text), false));
-        LabelTrie::new(&yes.chain(no).collect::<Vec<_>>())
+        let answers: Vec<Vec<Vec<u32>>> = answers.iter().map(|texts| texts.iter().map(encode).collect()).collect();
+        LabelTrie::new(&answers)
     }
 
     /// A text for each question.
@@ -243,6 +263,15 @@ impl Judge {
     }
 }
 
+impl<'a> ChoiceAsk<'a> {
+    fn choice(&self) -> Choice<'a> {
+        match *self {
+            Self::Verdict { prompt, labels, .. } => yes_or_no(prompt, labels),
+            Self::Rating { prompt, levels } => (prompt, levels.iter().map(Vec::as_slice).collect()),
+        }
+    }
+}
+
 impl Encoded {
     /// The system turn is a template with our words; in the user turn our words and data are both plain text, encoded
     /// apart, so that special tokens come from the chat template alone and equal parts have equal tokens.
@@ -276,6 +305,14 @@ impl Frame {
         }
         Ok(Self { before, after })
     }
+}
+
+/// The place of yes among the answers of [`yes_or_no`].
+const YES: usize = 1;
+
+/// A question whose answers are no and yes.
+fn yes_or_no<'a>(prompt: &'a Prompt, labels: &'a Labels) -> Choice<'a> {
+    (prompt, vec![&labels.no, &labels.yes])
 }
 
 fn request(ask: &TextAsk<'_>, prompt: Encoded, max_tokens: usize) -> Request {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::Responder;
-use super::judge::{Judge, TextAsk, VerdictAsk};
+use super::judge::{ChoiceAsk, Judge, TextAsk};
 use crate::embed::Embedder;
 use crate::engine::Counts;
 use crate::engine::memory::Memory;
@@ -80,12 +80,13 @@ impl Responder for LocalModels {
 
     fn answer(&mut self, questions: &[Question], on_progress: &mut dyn FnMut(f64)) -> Result<Vec<Reply>> {
         let pins = self.pins();
-        let (mut verdicts, mut texts, mut embeddings) = (Split::default(), Split::default(), Split::default());
+        let (mut choices, mut texts, mut embeddings) = (Split::default(), Split::default(), Split::default());
         for (idx, question) in questions.iter().enumerate() {
             match question {
                 Question::Verdict { prompt, labels, anchors } => {
-                    verdicts.push(idx, VerdictAsk { prompt, labels, anchors });
+                    choices.push(idx, ChoiceAsk::Verdict { prompt, labels, anchors });
                 }
+                Question::Rating { prompt, levels } => choices.push(idx, ChoiceAsk::Rating { prompt, levels }),
                 Question::Write { prompt, form, draw, .. } => {
                     let key = question.key(&pins);
                     texts.push(idx, TextAsk { prompt, form: *form, draw: *draw, key });
@@ -100,10 +101,10 @@ impl Responder for LocalModels {
         if !embeddings.asks.is_empty() {
             embeddings.place(self.embed(&embeddings.asks)?, &mut replies);
         }
-        if !verdicts.asks.is_empty() {
-            verdicts.place(self.the_judge()?.decide(&verdicts.asks, on_progress)?, &mut replies);
+        if !choices.asks.is_empty() {
+            choices.place(self.the_judge()?.decide(&choices.asks, on_progress)?, &mut replies);
         }
-        Ok(replies.into_iter().map(|reply| reply.expect("a question is of one of the three kinds")).collect())
+        Ok(replies.into_iter().map(|reply| reply.expect("a question is of one of the four kinds")).collect())
     }
 }
 

@@ -7,6 +7,9 @@
 //! has = ["Does the context say", "Paris"]
 //! p_yes = 0.9
 //!
+//! [[rating]]                   # for questions with levels: the probability of each
+//! levels = [0.1, 0.2, 0.7]
+//!
 //! [[write]]
 //! has = ["List the statements"]
 //! text = "Paris is in France.\nParis has a river."
@@ -48,6 +51,7 @@ pub struct Script {
 #[serde(deny_unknown_fields, default)]
 struct Rules {
     verdict: Vec<Rule>,
+    rating: Vec<Rule>,
     write: Vec<Rule>,
     embed: Vec<Rule>,
 }
@@ -61,6 +65,7 @@ struct Rule {
     /// The draw that it answers; `None` answers any.
     draw: Option<u32>,
     p_yes: Option<f64>,
+    levels: Option<Vec<f64>>,
     text: Option<String>,
     vector: Option<Vec<f32>>,
     fails: Option<String>,
@@ -89,6 +94,7 @@ impl Script {
     fn reply(&self, question: &Question) -> Reply {
         let (kind, rules, asked, draw) = match question {
             Question::Verdict { prompt, .. } => ("verdict", &self.rules.verdict, prompt.to_string(), None),
+            Question::Rating { prompt, .. } => ("rating", &self.rules.rating, prompt.to_string(), None),
             Question::Write { prompt, draw, .. } => ("write", &self.rules.write, prompt.to_string(), Some(*draw)),
             Question::Embed { text } => ("embed", &self.rules.embed, text.clone(), None),
         };
@@ -112,6 +118,7 @@ impl Rule {
         }
         match kind {
             "verdict" => self.p_yes.map(|p_yes| Answer::Verdict { p_yes }),
+            "rating" => self.levels.clone().map(Answer::Rating),
             "write" => self.text.clone().map(Answer::Text),
             _ => self.vector.clone().map(Answer::Vector),
         }

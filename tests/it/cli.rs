@@ -4,7 +4,9 @@ mod eval;
 mod models;
 mod out;
 mod program;
+mod report;
 mod rows;
+mod rubric;
 
 use std::fs;
 use std::path::Path;

@@ -5,16 +5,20 @@ use std::cell::Cell;
 
 mod admission;
 mod cli;
+mod docs;
 mod embed;
 mod golden;
 mod hostile;
 mod integrity;
 mod invariance;
+mod judged;
 mod matrix;
 mod memory;
 mod metrics;
 mod offline;
 mod ragas;
+mod real;
+mod text_metrics;
 mod tidy;
 mod weights;
 

@@ -19,7 +19,7 @@ use ragstone::engine::kernels::Cpu;
 use ragstone::engine::kernels::pool::Pool;
 use ragstone::engine::kernels::simd::Tier;
 use ragstone::engine::{Engine, Options, arch};
-use ragstone::metrics::METRICS;
+use ragstone::metrics::{METRICS, Metric};
 use ragstone::record::{Cell, Header, Outcome, PinnedModel, Record};
 use ragstone::report::files::RunFolder;
 use ragstone::respond::judge::Judge;
@@ -77,7 +77,7 @@ impl Way {
     /// The lines of `records.jsonl`: the header, then the samples in this way's order.
     fn run(&self, models: &Models, samples: &[Sample]) -> Vec<String> {
         let mut responder = self.load(models);
-        let plan = Plan { wave_samples: self.wave_samples, ..Plan::default() };
+        let plan = Plan { metrics: metrics(), wave_samples: self.wave_samples, ..Plan::default() };
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let mut files = RunFolder::create(folder.path(), &plan.header(&responder)).expect("the folder is ours");
         let rows = self.order.iter().map(|&idx| Ok(samples[idx].clone()));
@@ -85,6 +85,12 @@ impl Way {
         let records = fs::read_to_string(folder.path().join("records.jsonl")).expect("the file was written");
         records.lines().map(str::to_owned).collect()
     }
+}
+
+/// The usual metrics and one that rates: every kind of question.
+fn metrics() -> Vec<&'static dyn Metric> {
+    let is_run = |metric: &&dyn Metric| metric.about().is_default || metric.about().name == "nv_answer_accuracy";
+    METRICS.iter().copied().filter(is_run).collect()
 }
 
 /// Asserts that every way gives the records of the first, and returns those.
@@ -149,7 +155,7 @@ fn tiny_ways(n_samples: usize) -> Vec<Way> {
 fn check_outcomes(lines: &[String]) {
     let records: Vec<Record> = lines[1..].iter().map(|line| serde_json::from_str(line).expect("a record")).collect();
     let has = |is_wanted: &dyn Fn(&Cell) -> bool| records.iter().flat_map(|record| &record.cells).any(is_wanted);
-    for metric in METRICS {
+    for metric in metrics() {
         let name = metric.about().name;
         assert!(has(&|cell| cell.metric == name && cell.outcome.score().is_some()), "`{name}` has no score");
     }
@@ -164,6 +170,21 @@ fn tiny_judges_of_every_family_give_the_same_records_in_every_way() {
         let (models, _folder) = tiny(arch);
         check_outcomes(&check(&models, &samples, &tiny_ways(samples.len())));
     }
+}
+
+#[test]
+fn judge_whose_numbers_become_infinite_is_refused() {
+    let (models, _folder) = tiny("llama");
+    fs::write(&models.gguf, judge::judge_with_norm("llama", 3e38)).expect("the folder is ours");
+    let mut command = Command::new(PROGRAM);
+    command.args(["eval", SAMPLES, "--metrics", "context_recall", "--out"]).arg(models.embedder.join("out"));
+    let output = command.arg("--judge").arg(&models.gguf).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+    let output = output.expect("the program was built");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let expected = "error: the judge computed something that is not a finite number: its weights are damaged or far too large\n\
+                    help: check the file with `ragstone models verify`, or name another judge with `--judge`\n";
+    assert!(said.ends_with(expected), "{said}");
+    assert_eq!(output.status.code(), Some(2));
 }
 
 /// The bytes of `records.jsonl` after a run of the program with these options.

@@ -7,7 +7,7 @@ use ragstone::metrics::METRICS;
 
 /// Modules by level, as in ARCHITECTURE.md: a lower one may not use a higher one.
 const LEVELS: &[&[&str]] = &[
-    &["error", "hash", "sample", "record", "model", "text", "stats"],
+    &["error", "hash", "sample", "settings", "record", "model", "text", "stats"],
     &["dataset", "store", "engine"],
     &["embed", "judge"],
     &["metrics", "respond"],

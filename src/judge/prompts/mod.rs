@@ -1,7 +1,7 @@
 //! Prompt packs: in which words is something asked?
 //!
 //! A pack is a TOML file, written by people in its language and compiled in. `{slot}` marks where data goes; the data
-//! itself is never searched for slots.
+//! itself is never searched for slots. A paragraph with `{slot?}` is left out if there is no data for it.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -25,7 +25,7 @@ pub struct Pack {
     /// By [`Task`]: data for its slots whose right answer is known, half of it yes and half no; none for writing tasks.
     anchors: Vec<Vec<BTreeMap<String, String>>>,
     /// By [`Task`].
-    templates: Vec<Vec<Part>>,
+    templates: Vec<Vec<Paragraph>>,
 }
 
 /// What the judge is to do.
@@ -33,14 +33,56 @@ pub struct Pack {
 pub enum Task {
     /// List the claims of a response.
     Claims,
+    /// List the main claims of a text, joined.
+    FactsLowLow,
+    /// List all claims of a text, joined.
+    FactsLowHigh,
+    /// List the main claims of a text, one fact each.
+    FactsHighLow,
+    /// List all claims of a text, one fact each.
+    FactsHighHigh,
     /// Is a statement supported by contexts?
     Supported,
     /// Is a context useful for an answer?
     Useful,
+    /// Is a sentence of the contexts relevant to a question?
+    Relevant,
     /// Write the question that a response answers.
     ReverseQuestion,
     /// Is a response evasive?
     Noncommittal,
+    /// List the named things of a text.
+    Entities,
+    /// List what a text is about.
+    Keyphrases,
+    /// List questions that a text answers with yes.
+    ClosedQuestions,
+    /// Does a response answer a question with yes?
+    Answered,
+    /// Rate how well two answers agree.
+    Accuracy1,
+    /// The same in other words.
+    Accuracy2,
+    /// Rate whether contexts hold what answers a question.
+    ContextRelevance1,
+    /// The same in other words.
+    ContextRelevance2,
+    /// Rate whether contexts say what a response says.
+    Groundedness1,
+    /// The same in other words.
+    Groundedness2,
+    /// Does a response meet a criterion of the user's?
+    Criterion,
+    /// Rate a response by a rubric of the user's.
+    Rubric,
+    /// Say what speaks for which answer; follows another task.
+    Reason,
+    /// Answer yes or no after a reason was given; follows another task.
+    AfterReason,
+    /// Rate after a reason was given; follows another task.
+    RatingAfterReason,
+    /// Say why an answer is right; follows another task.
+    Explain,
 }
 
 /// A place for data in a prompt.
@@ -52,19 +94,50 @@ pub enum Slot {
     Response,
     /// One or more contexts.
     Contexts,
-    /// A claim, or a statement of the reference.
+    /// A claim, a statement of the reference, or a sentence of the contexts.
     Statement,
-    /// The answer that a context should help to find.
+    /// The reference, or another answer that is compared with.
     Answer,
+    /// What a text is about.
+    Keyphrases,
+    /// What the user wants judged.
+    Definition,
+    /// The levels of the user's rubric.
+    Levels,
+    /// A reason that the judge gave.
+    Reason,
+    /// The answer that is to be explained.
+    Label,
 }
 
 /// Tasks with their names in the packs.
 const TASKS: &[(Task, &str)] = &[
     (Task::Claims, "claims"),
+    (Task::FactsLowLow, "facts_low_low"),
+    (Task::FactsLowHigh, "facts_low_high"),
+    (Task::FactsHighLow, "facts_high_low"),
+    (Task::FactsHighHigh, "facts_high_high"),
     (Task::Supported, "supported"),
     (Task::Useful, "useful"),
+    (Task::Relevant, "relevant"),
     (Task::ReverseQuestion, "reverse_question"),
     (Task::Noncommittal, "noncommittal"),
+    (Task::Entities, "entities"),
+    (Task::Keyphrases, "keyphrases"),
+    (Task::ClosedQuestions, "closed_questions"),
+    (Task::Answered, "answered"),
+    (Task::Accuracy1, "accuracy_1"),
+    (Task::Accuracy2, "accuracy_2"),
+    (Task::ContextRelevance1, "context_relevance_1"),
+    (Task::ContextRelevance2, "context_relevance_2"),
+    (Task::Groundedness1, "groundedness_1"),
+    (Task::Groundedness2, "groundedness_2"),
+    (Task::Criterion, "criterion"),
+    (Task::Rubric, "rubric"),
+    (Task::Reason, "reason"),
+    (Task::AfterReason, "after_reason"),
+    (Task::RatingAfterReason, "rating_after_reason"),
+    (Task::Explain, "explain"),
 ];
 
 /// Slots with their names in the packs.
@@ -74,7 +147,20 @@ const SLOTS: &[(Slot, &str)] = &[
     (Slot::Contexts, "contexts"),
     (Slot::Statement, "statement"),
     (Slot::Answer, "answer"),
+    (Slot::Keyphrases, "keyphrases"),
+    (Slot::Definition, "definition"),
+    (Slot::Levels, "levels"),
+    (Slot::Reason, "reason"),
+    (Slot::Label, "label"),
 ];
+
+/// A part of a template that is there or not as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Paragraph {
+    parts: Vec<Part>,
+    /// The slot, written `{slot?}`, without whose data it is left out.
+    needs: Option<Slot>,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
@@ -130,16 +216,15 @@ impl Pack {
     /// The prompt for a task, with data in its slots. Several texts for a slot stand on lines of their own.
     ///
     /// # Panics
-    /// If the task's template has a slot that is not given.
+    /// If the task's template has a slot that is not given, and is not marked as one that may be missing.
     pub fn prompt(&self, task: Task, data: &[(Slot, &[&str])]) -> Prompt {
+        let given = |slot: &Slot| data.iter().find(|(given, _)| given == slot).map(|(_, texts)| *texts);
         let mut user = Vec::new();
-        for part in &self.templates[index_of(task)] {
+        let is_shown = |paragraph: &&Paragraph| paragraph.needs.is_none_or(|slot| given(&slot).is_some());
+        for part in self.templates[index_of(task)].iter().filter(is_shown).flat_map(|paragraph| &paragraph.parts) {
             match part {
                 Part::Words(words) => user.push(Segment::Words(words.clone())),
-                Part::Slot(slot) => {
-                    let texts = data.iter().find(|(given, _)| given == slot).expect("the asker gives every slot").1;
-                    push_texts(&mut user, texts);
-                }
+                Part::Slot(slot) => push_texts(&mut user, given(slot).expect("the asker gives every slot")),
             }
         }
         Prompt { system: self.system.clone(), user }
@@ -174,10 +259,24 @@ fn push_texts(user: &mut Vec<Segment>, texts: &[&str]) {
     }
 }
 
-/// Splits a template at its slots.
-fn parse_template(template: &str) -> Vec<Part> {
+/// The paragraphs of a template: one, unless some may be left out.
+fn parse_template(template: &str) -> Vec<Paragraph> {
+    let template = template.trim();
+    if !template.contains("?}") {
+        return vec![Paragraph { parts: parse_parts(template), needs: None }];
+    }
+    let paragraph = |text: &str| {
+        let needs =
+            text.split_once("?}").and_then(|(before, _)| before.rsplit_once('{')).map(|(_, name)| slot_of(name));
+        Paragraph { parts: parse_parts(&text.replace("?}", "}")), needs }
+    };
+    template.split_inclusive("\n\n").map(paragraph).collect()
+}
+
+/// Splits a text at its slots.
+fn parse_parts(template: &str) -> Vec<Part> {
     let mut parts = Vec::new();
-    let mut rest = template.trim();
+    let mut rest = template;
     while let Some((words, after)) = rest.split_once('{') {
         let (name, after) = after.split_once('}').expect("a slot is closed");
         if !words.is_empty() {
@@ -198,8 +297,14 @@ mod tests {
 
     #[test]
     fn every_pack_has_every_task_with_the_same_slots() {
-        let slots = |parts: &Vec<Part>| -> Vec<Slot> {
-            parts.iter().filter_map(|part| if let Part::Slot(slot) = part { Some(*slot) } else { None }).collect()
+        let slots = |paragraphs: &Vec<Paragraph>| -> Vec<(Slot, bool)> {
+            let parts =
+                paragraphs.iter().flat_map(|paragraph| paragraph.parts.iter().map(|part| (part, paragraph.needs)));
+            parts
+                .filter_map(
+                    |(part, needs)| if let Part::Slot(slot) = part { Some((*slot, needs.is_some())) } else { None },
+                )
+                .collect()
         };
         let (english, korean) = (Pack::of(Language::English), Pack::of(Language::Korean));
         for (en, ko) in english.templates.iter().zip(&korean.templates) {
@@ -211,7 +316,7 @@ mod tests {
     fn every_verdict_has_as_many_anchors_for_yes_as_for_no() {
         for text in [ENGLISH, KOREAN] {
             let file: PackFile = toml::from_str(text).unwrap();
-            for name in ["supported", "useful", "noncommittal"] {
+            for name in ["supported", "useful", "relevant", "noncommittal", "answered"] {
                 let task = &file.tasks[name];
                 assert!(!task.yes.is_empty() && task.yes.len() == task.no.len(), "{name}");
             }
@@ -230,6 +335,15 @@ mod tests {
         let prompt = Pack::of(Language::English).prompt(Task::Supported, &data);
         assert!(prompt.user.contains(&Segment::Data("{statement}".to_owned())));
         assert!(prompt.user.contains(&Segment::Data("S".to_owned())));
+    }
+
+    #[test]
+    fn paragraph_without_data_is_left_out() {
+        let pack = Pack::of(Language::English);
+        let data: [(Slot, &[&str]); 3] =
+            [(Slot::Response, &["R"]), (Slot::Definition, &["Is it kind?"]), (Slot::UserInput, &["Q"])];
+        assert!(!pack.prompt(Task::Criterion, &data[..2]).to_string().contains("Question:"));
+        assert!(pack.prompt(Task::Criterion, &data).to_string().contains("Question: Q\n\n"));
     }
 
     #[test]

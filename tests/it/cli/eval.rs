@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use ragstone::metrics::METRICS;
+use ragstone::sample::Column;
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-use super::{Bench, Ran, cell};
+use super::{Bench, Ran, cell, refusal};
 
 // Derived by hand from `tests/data/cli`:
 // fees: 1 of 2 claims; three equal questions, (4 * 3 + 3 * 4) / 25; the useful context first; 1 of 1 sentence.
@@ -77,8 +79,10 @@ fn records_begin_with_what_determines_them() {
     let script = json!({ "name": "script", "pins": { "script": null }, "languages": [] });
     let metrics = ["faithfulness", "answer_relevancy", "context_precision", "context_utilization", "context_recall"];
     let expected = json!({
-        "format": 1, "ragstone": env!("CARGO_PKG_VERSION"), "profile": "strict", "metrics": metrics,
-        "prompts_sha256": null, "threshold": 0.5, "questions": 3, "seed": 0, "language": "auto",
+        "format": 1, "ragstone": env!("CARGO_PKG_VERSION"), "metrics": metrics, "prompts_sha256": null,
+        "profile": "strict", "threshold": 0.5, "questions": 3, "seed": 0, "verdicts": "logits", "explain": "none",
+        "statements": "sentences", "atomicity": "low", "coverage": "low", "beta": 1.0, "weights": [0.75, 0.25],
+        "distance": null, "similarity_threshold": null, "language": "auto",
         "judge": script, "embedder": script,
     });
     assert_eq!(header, expected);
@@ -181,6 +185,29 @@ fn metrics_that_are_named_are_each_scored_once_in_the_order_of_the_table() {
 }
 
 #[test]
+fn all_metrics_are_those_whose_columns_the_file_has() {
+    let columns = [Column::Id, Column::UserInput, Column::Response, Column::RetrievedContexts, Column::Reference];
+    let fitting = |columns: &[Column]| -> Vec<&str> {
+        let abouts = METRICS.iter().map(|metric| metric.about());
+        abouts
+            .filter(|about| about.columns.iter().all(|column| columns.contains(column)))
+            .map(|about| about.name)
+            .collect()
+    };
+    let bench = Bench::new();
+    let ran = bench.eval("good.jsonl --metrics all");
+    assert!(!ran.stderr.contains("left out"), "{}", ran.stderr);
+    assert_eq!(bench.records("runs/good").0["metrics"], json!(fitting(&columns)));
+    bench.write("bare.jsonl", r#"{"user_input": "Who?", "response": "Ann."}"#);
+    bench.eval("bare.jsonl --metrics all");
+    assert_eq!(bench.records("runs/bare").0["metrics"], json!(fitting(&columns[..3])));
+    bench.write("asked.jsonl", r#"{"user_input": "Who?"}"#);
+    let message = "error: `asked.jsonl`: no metric has all its columns; found `user_input`\n\
+                   help: `ragstone metrics` lists which metric needs which columns";
+    assert_eq!(bench.eval("asked.jsonl --metrics all"), refusal(message));
+}
+
+#[test]
 fn limit_scores_the_first_rows() {
     let bench = Bench::new();
     bench.eval("good.jsonl --limit 1");
@@ -201,10 +228,24 @@ fn questions_are_as_many_as_asked_for() {
 }
 
 #[test]
-fn seed_is_in_the_header() {
-    let bench = Bench::new();
-    bench.eval("good.jsonl --seed 7");
-    assert_eq!(bench.records("runs/good").0["seed"], 7);
+fn options_are_in_the_header() {
+    for (option, name, expected) in [
+        ("--seed 7", "seed", json!(7)),
+        ("--profile ragas", "profile", json!("ragas")),
+        ("--verdicts written", "verdicts", json!("written")),
+        ("--explain losses", "explain", json!("losses")),
+        ("--statements written", "statements", json!("written")),
+        ("--atomicity high", "atomicity", json!("high")),
+        ("--coverage high", "coverage", json!("high")),
+        ("--beta 0.5", "beta", json!(0.5)),
+        ("--distance jaro-winkler", "distance", json!("jaro-winkler")),
+        ("--weights 1,0", "weights", json!([1.0, 0.0])),
+        ("--similarity-threshold -0.5", "similarity_threshold", json!(-0.5)),
+    ] {
+        let bench = Bench::new();
+        bench.eval(&format!("good.jsonl --metrics faithfulness {option}"));
+        assert_eq!(bench.records("runs/good").0[name], expected, "{option}");
+    }
 }
 
 #[test]

@@ -23,13 +23,13 @@ fn bad_rows_cost_the_others_nothing() {
     let rows = [good(0), r#"{"id": "typed", "user_input": 5}"#, r#"{"id": "cut", "user_input": "Q"#, good(1)];
     let (bench, ran) = check(rows.join("\n"), "--metrics faithfulness");
     let expected = "\
-sample             faithfulness
--------------------------------
-fees                      0.500
-line 2               failed [1]
-line 3               failed [2]
-휴가-문의                 1.000
--------------------------------
+sample                 faithfulness
+-----------------------------------
+fees                          0.500
+line 2                   failed [1]
+line 3                   failed [2]
+휴가-문의                     1.000
+-----------------------------------
 ";
     assert!(ran.stdout.starts_with(expected), "{}", ran.stdout);
     let stderr = "\
@@ -49,9 +49,9 @@ fn failed_cells_count_in_coverage_and_in_the_strict_mean() {
     let rows = [good(1), r#"{"user_input": 5}"#];
     let (bench, ran) = check(rows.join("\n"), "--metrics faithfulness");
     let expected = "\
-mean                      1.000
-coverage                    1/2
-mean, failed as 0         0.500
+mean                          1.000
+coverage                        1/2
+mean, failed as worst         0.500
 
 [1] the row could not be read: line 2, column `user_input`: found a number, `5`, expected a text
 ";
@@ -132,9 +132,11 @@ fn file_with_the_columns_of_no_metric_is_refused() {
 fn unknown_metric_is_answered_with_the_nearest_or_all() {
     let message = "error: there is no metric `faithfulnes`\nhelp: did you mean `faithfulness`?";
     assert_eq!(check(good(0), "--metrics faithfulnes").1, refusal(message));
-    let message = "error: there is no metric `bleu`\nhelp: there are `faithfulness`, `answer_relevancy`, \
-                   `context_precision`, `context_utilization`, `context_recall`";
-    assert_eq!(check(good(0), "--metrics bleu").1, refusal(message));
+    let message = "error: `rubric_score` has no definition of its own\nhelp: describe it in a file and name that with \
+                   `--rubric FILE`; README.md has an example";
+    assert_eq!(check(good(0), "--metrics rubric_score").1, refusal(message));
+    let message = "error: there is no metric `zebra`\nhelp: `ragstone metrics` lists them all";
+    assert_eq!(check(good(0), "--metrics zebra").1, refusal(message));
 }
 
 #[test]

@@ -153,6 +153,11 @@ impl Weights {
 
 /// A GGUF file of a judge of the family `arch`, which writes nonsense.
 pub fn judge(arch: &str) -> Vec<u8> {
+    judge_with_norm(arch, 1.0)
+}
+
+/// The same with a last norm whose weights are around `output_norm`.
+pub fn judge_with_norm(arch: &str, output_norm: f32) -> Vec<u8> {
     let has_biases = match arch {
         "llama" => false,
         "qwen2" => true,
@@ -178,7 +183,7 @@ pub fn judge(arch: &str) -> Vec<u8> {
     if has_biases {
         weights.matrix("output", n_vocab, HIDDEN);
     }
-    weights.vector("output_norm.weight", HIDDEN, 1.0);
+    weights.vector("output_norm.weight", HIDDEN, output_norm);
     weights.gguf.build()
 }
 
