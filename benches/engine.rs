@@ -5,6 +5,7 @@ mod embed;
 mod metrics;
 mod prefill;
 mod speed;
+mod text;
 mod weights;
 
 use criterion::{Criterion, criterion_group};
@@ -13,7 +14,7 @@ criterion_group! {
     name = benches;
     // Ten samples, the fewest that criterion allows: one takes seconds.
     config = Criterion::default().sample_size(10);
-    targets = prefill::bench, decode::bench, embed::bench, metrics::bench
+    targets = prefill::bench, decode::bench, embed::bench, metrics::bench, text::bench
 }
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
