@@ -1,5 +1,7 @@
 //! Arithmetic over numbers and verdicts: means, rank measures.
 
+pub mod bootstrap;
+
 /// The mean; `None` of nothing.
 pub fn mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() {
