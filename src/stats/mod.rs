@@ -1,6 +1,7 @@
 //! Arithmetic over numbers and verdicts: means, rank measures.
 
 pub mod bootstrap;
+pub mod platt;
 
 /// The mean; `None` of nothing.
 pub fn mean(values: &[f64]) -> Option<f64> {
