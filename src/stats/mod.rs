@@ -1,7 +1,11 @@
-//! Arithmetic over numbers and verdicts: means, rank measures.
+//! Arithmetic over numbers and verdicts: what is their mean, how good is a ranking, does a judge agree with people?
 
+pub mod agreement;
 pub mod bootstrap;
 pub mod platt;
+
+#[cfg(test)]
+mod golden;
 
 /// The mean; `None` of nothing.
 pub fn mean(values: &[f64]) -> Option<f64> {
