@@ -3,6 +3,7 @@
 //!
 //! Start with [`score`] for one sample, or [`run::run`] for many. `ARCHITECTURE.md` is the map.
 
+pub mod calibrate;
 pub mod cli;
 pub mod dataset;
 pub mod embed;

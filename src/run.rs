@@ -191,9 +191,12 @@ fn run_wave(
 }
 
 impl Plan<'_> {
+    /// The language of what is asked and said, or, where a row has neither, of its contexts.
     fn language_of(&self, sample: &Sample) -> Language {
         let texts = [&sample.user_input, &sample.response, &sample.reference];
-        let all: Vec<&str> = texts.into_iter().flatten().map(String::as_str).collect();
+        let said: Vec<&str> = texts.into_iter().flatten().map(String::as_str).collect();
+        let contexts = || sample.retrieved_contexts.iter().flatten().map(String::as_str).collect();
+        let all = if said.is_empty() { contexts() } else { said };
         self.language.unwrap_or_else(|| text::detect(&all.join(" ")))
     }
 

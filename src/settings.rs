@@ -58,6 +58,24 @@ pub enum Level {
     High,
 }
 
+/// What makes of a judge's P(yes) a probability that people would agree with: sigmoid(slope * logit(p) + intercept).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Correction {
+    /// The task in the prompt packs, such as `supported`.
+    pub task: String,
+    /// The language of the prompts: `en` or `ko`.
+    pub language: String,
+    /// Above 0.
+    pub slope: f64,
+    /// Any finite number.
+    pub intercept: f64,
+    /// The corrected probability from which a verdict is yes.
+    pub threshold: f64,
+    /// Rows that it was fitted to.
+    pub n_rows: usize,
+}
+
 /// What shapes questions and scores beside the sample; part of the run header.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -86,6 +104,9 @@ pub struct Settings {
     /// How texts are compared letter by letter; `None` is Levenshtein's distance, and in the strict profile a chunk that lies
     /// wholly in another matches it.
     pub distance: Option<Distance>,
+    /// Corrections of verdicts by logits, from a calibration file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub corrections: Vec<Correction>,
     /// The cosine from which `semantic_similarity` is 1 and otherwise 0; `None` leaves the cosine.
     pub similarity_threshold: Option<f64>,
 }
@@ -128,6 +149,7 @@ impl Default for Settings {
             beta: 1.0,
             weights: [0.75, 0.25],
             distance: None,
+            corrections: Vec::new(),
             similarity_threshold: None,
         }
     }

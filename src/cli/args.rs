@@ -30,6 +30,10 @@ pub enum Command {
     Eval(EvalArgs),
     /// Show the scores of a run again, with no model: also in the arithmetic of Ragas
     Report(ReportArgs),
+    /// Judge rows that people labelled, and say how far the judge agrees with them
+    JudgeCheck(JudgeCheckArgs),
+    /// Compare the scores of a run with labels, with no model
+    Calibrate(CalibrateArgs),
     /// List the metrics: what they need and what they mean
     Metrics,
     /// List, fetch, find and check models
@@ -75,6 +79,31 @@ pub struct ReportArgs {
     pub out: Option<PathBuf>,
 }
 
+/// Arguments of `judge-check`.
+#[derive(Debug, Args)]
+pub struct JudgeCheckArgs {
+    /// Labelled rows: JSONL files, or folders of them. A row has a `label` (1 yes, 0 no, or a grade), a `group` if rows of a
+    /// document belong together, and `statement` or `response` with contexts, question or reference
+    #[arg(long = "data", required = true, num_args = 1.., value_name = "FILE|DIR")]
+    pub data: Vec<PathBuf>,
+    /// Rows a file at most, as many with yes as with no
+    #[arg(long, value_name = "N", default_value_t = 120)]
+    pub rows: usize,
+    /// How to score.
+    #[command(flatten)]
+    pub scoring: ScoringArgs,
+}
+
+/// Arguments of `calibrate`.
+#[derive(Debug, Args)]
+pub struct CalibrateArgs {
+    /// Folder of a run
+    pub run: PathBuf,
+    /// JSONL with the `id` of the run's samples and a `label` each: 1 yes, 0 no, or a grade
+    #[arg(long, value_name = "FILE")]
+    pub labels: PathBuf,
+}
+
 /// How to score, the same for a file and for the example.
 #[derive(Debug, Args)]
 pub struct ScoringArgs {
@@ -93,6 +122,9 @@ pub struct ScoringArgs {
     /// Reverse questions a response (answer_relevancy)
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub questions: u32,
+    /// Correct verdicts by what `judge-check` found for this judge: its `calibration.toml`
+    #[arg(long, value_name = "FILE")]
+    pub calibration: Option<PathBuf>,
     /// Your own metrics: a TOML file of criteria and rubrics
     #[arg(long, value_name = "FILE")]
     pub rubric: Option<PathBuf>,

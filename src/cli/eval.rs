@@ -10,6 +10,7 @@ use super::log::Log;
 use super::progress::RunBar;
 use super::survey::Survey;
 use super::{Done, models, print, tell};
+use crate::calibrate::correction::Calibration;
 use crate::dataset::Dataset;
 use crate::engine::kernels::Cpu;
 use crate::engine::memory::Memory;
@@ -25,6 +26,7 @@ use crate::respond::Responder;
 use crate::respond::local::LocalModels;
 use crate::respond::script::Script;
 use crate::run::{self, Plan};
+use crate::settings::Settings;
 use crate::store::{self, Store};
 
 /// The built-in example, so that an installed program has it anywhere.
@@ -110,7 +112,8 @@ fn score<R: BufRead>(
     rows: Dataset<R>,
 ) -> Result<Done> {
     let own = args.rubric.as_deref().map(rubric::read).transpose()?;
-    let plan = plan(args, metrics, own.as_ref());
+    let calibration = args.calibration.as_deref().map(Calibration::read).transpose()?;
+    let plan = plan(args, metrics, own.as_ref(), calibration.as_ref());
     plan.metrics.iter().try_for_each(|metric| survey.check_columns(*metric))?;
     let out = out_folder(args, file);
     RunFolder::check_free(&out)?;
@@ -119,6 +122,7 @@ fn score<R: BufRead>(
     let load_start = Instant::now();
     start_threads(args.n_threads())?;
     let mut models = Models::load(store, args, &plan)?;
+    calibration.iter().try_for_each(|calibration| calibration.check_judge(models.responder().judge()))?;
     let load_secs = load_start.elapsed().as_secs_f64();
     let predicted_bytes = models.predicted_bytes(survey, &args.engine_options());
     let header = plan.header(models.responder());
@@ -154,12 +158,13 @@ fn plan<'a>(
     args: &ScoringArgs,
     metrics: Vec<&'static dyn Metric>,
     own: Option<&'a (Vec<OwnMetric>, String)>,
+    calibration: Option<&Calibration>,
 ) -> Plan<'a> {
     let own_metrics = own.iter().flat_map(|(metrics, _)| metrics.iter().map(|metric| metric as &dyn Metric));
     let plan = Plan {
         metrics: metrics.into_iter().map(|metric| metric as &dyn Metric).chain(own_metrics).collect(),
         own: own.map(|(metrics, sha256)| (metrics.as_slice(), sha256.as_str())),
-        settings: args.settings(),
+        settings: settings(args, calibration),
         language: args.language.language(),
         ..Plan::default()
     };
@@ -167,22 +172,31 @@ fn plan<'a>(
     if needs_model { plan } else { Plan { wave_samples: TEXT_WAVE_SAMPLES, ..plan } }
 }
 
+/// What shapes questions and scores, with the corrections of a calibration file.
+pub fn settings(args: &ScoringArgs, calibration: Option<&Calibration>) -> Settings {
+    let corrections = calibration.map(|calibration| calibration.corrections.clone()).unwrap_or_default();
+    Settings { corrections, ..args.settings() }
+}
+
 /// Starts the threads that make tokens of texts, and those of candle.
-fn start_threads(n_threads: usize) -> Result<()> {
+pub fn start_threads(n_threads: usize) -> Result<()> {
     rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global().map_err(|err| {
         Error::usage(format!("{n_threads} threads cannot be started: {err}"), "try fewer with `--threads N`")
     })
 }
 
 /// Who answers in this run.
-enum Models {
+pub enum Models {
     Local(Box<LocalModels>),
     Script(Script),
 }
 
 impl Models {
     /// The script, or those models that the plan's metrics need.
-    fn load(store: &Store, args: &ScoringArgs, plan: &Plan<'_>) -> Result<Self> {
+    ///
+    /// # Errors
+    /// If a model cannot be had.
+    pub fn load(store: &Store, args: &ScoringArgs, plan: &Plan<'_>) -> Result<Self> {
         if let Some(path) = &args.script {
             return Ok(Self::Script(Script::read(path)?));
         }
@@ -196,14 +210,16 @@ impl Models {
         Ok(Self::Local(Box::new(LocalModels::new(judge, embedder))))
     }
 
-    fn responder(&self) -> &dyn Responder {
+    /// Who answers.
+    pub fn responder(&self) -> &dyn Responder {
         match self {
             Self::Local(models) => models.as_ref(),
             Self::Script(script) => script,
         }
     }
 
-    fn responder_mut(&mut self) -> &mut dyn Responder {
+    /// The same, to ask it.
+    pub fn responder_mut(&mut self) -> &mut dyn Responder {
         match self {
             Self::Local(models) => models.as_mut(),
             Self::Script(script) => script,

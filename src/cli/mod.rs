@@ -2,6 +2,7 @@
 
 pub mod args;
 mod eval;
+mod judge_check;
 mod log;
 mod models;
 mod progress;
@@ -54,6 +55,8 @@ fn run(cli: &Cli) -> Result<Done> {
         Command::Quickstart(args) => eval::quickstart(&store()?, args),
         Command::Eval(args) => eval::eval(&store()?, args),
         Command::Report(args) => report::report(args),
+        Command::JudgeCheck(args) => judge_check::judge_check(&store()?, args),
+        Command::Calibrate(args) => judge_check::calibrate(args),
         Command::Metrics => print_metrics(),
         Command::Models(command) => models::run(&store()?, command),
     }

@@ -2,8 +2,10 @@
 //!
 //! A row is a score of the judge in [0, 1] and a label, `true` for yes. Scores are finite; equal scores are ties.
 
+use serde::Serialize;
+
 /// The rows whose scores lie in one interval, and how often people said yes there.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ReliabilityBin {
     /// The number of rows.
     pub n_rows: usize,

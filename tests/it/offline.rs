@@ -17,6 +17,8 @@ const ONLINE: &[&str] = &["quickstart", "models pull"];
 const OFFLINE: &[(&str, &str, i32, &str)] = &[
     ("eval", "good.jsonl --script script.toml", 0, "mean"),
     ("eval", "good.jsonl --home home", 2, "is not in the store, and downloads are off"),
+    ("judge-check", "--data nowhere.jsonl", 2, "cannot open `nowhere.jsonl`"),
+    ("calibrate", "nowhere --labels good.jsonl", 2, "missing field `label`"),
     ("report", "nowhere", 2, "cannot read `nowhere/records.jsonl`"),
     ("metrics", "", 0, "faithfulness"),
     ("models list", "--home home", 0, "not in the store"),

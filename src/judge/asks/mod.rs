@@ -10,7 +10,7 @@ mod yes_no;
 pub use embed::{Direction, cosine};
 pub use rate::{AnswerAccuracy, ContextRelevance, Groundedness, OfRubric, Rate, Template};
 pub use write::{Claims, ClosedQuestions, Entities, Facts, Keyphrases, ReverseQuestion};
-pub use yes_no::{Answered, Criterion, Noncommittal, Relevant, Supported, Useful, YesNo};
+pub use yes_no::{Answered, Answering, Criterion, Noncommittal, Relevant, Supported, Useful, YesNo};
 
 use super::answers::{Answer, Stop};
 

@@ -6,7 +6,8 @@ use crate::judge::answers::{Answer, Answers, Ask, Stop, all};
 use crate::judge::prompts::{Pack, Slot, Task};
 use crate::judge::question::{Labels, Prompt, Question};
 use crate::record::Verdict;
-use crate::settings::{Explain, Settings, VerdictMode};
+use crate::settings::{Correction, Explain, Settings, VerdictMode};
+use crate::stats::platt::Platt;
 use crate::text::Language;
 
 /// A question of yes or no.
@@ -62,6 +63,15 @@ pub struct Relevant<'a> {
 /// Does this response evade the question? (Answer relevancy.)
 #[derive(Debug, Clone, Copy)]
 pub struct Noncommittal<'a> {
+    /// The response.
+    pub response: &'a str,
+}
+
+/// Does this response answer this question? (The direct question beside answer relevancy.)
+#[derive(Debug, Clone, Copy)]
+pub struct Answering<'a> {
+    /// The question.
+    pub user_input: &'a str,
     /// The response.
     pub response: &'a str,
 }
@@ -140,6 +150,16 @@ impl YesNo for Noncommittal<'_> {
     }
 }
 
+impl YesNo for Answering<'_> {
+    fn task(&self) -> Task {
+        Task::Answering
+    }
+
+    fn prompt(&self, pack: &Pack) -> Prompt {
+        pack.prompt(self.task(), &[(Slot::UserInput, &[self.user_input]), (Slot::Response, &[self.response])])
+    }
+}
+
 impl YesNo for Answered<'_> {
     fn task(&self) -> Task {
         Task::Answered
@@ -174,7 +194,7 @@ impl Answers<'_> {
         let pose = &|pack: &Pack| ask.prompt(pack);
         match settings.verdicts {
             VerdictMode::Logits => {
-                let verdict = self.ask(&ByLogits(ask))?;
+                let verdict = corrected(self.ask(&ByLogits(ask))?, ask.task(), self.language(), settings);
                 let is_explained = match settings.explain {
                     Explain::None => false,
                     Explain::Losses => verdict.is_yes == ask.loss(),
@@ -203,6 +223,15 @@ impl Answers<'_> {
     pub fn decide_all<A: YesNo>(&mut self, asks: impl IntoIterator<Item = A>) -> Result<Vec<Verdict>, Stop> {
         all(asks.into_iter().map(|ask| self.decide(&ask)).collect())
     }
+}
+
+/// The verdict as a calibration file corrects it, if one has something for this task and language.
+fn corrected(verdict: Verdict, task: Task, language: Language, settings: &Settings) -> Verdict {
+    let is_meant = |known: &&Correction| known.task == task.name() && known.language == language.code();
+    let Some(correction) = settings.corrections.iter().find(is_meant) else { return verdict };
+    let platt = Platt { slope: correction.slope, intercept: correction.intercept };
+    let p_yes = platt.apply(verdict.p_yes);
+    Verdict { is_yes: p_yes >= correction.threshold, p_yes, ..verdict }
 }
 
 /// The words for yes and no, exchanged if the prompt asks for the opposite.

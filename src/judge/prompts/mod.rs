@@ -59,6 +59,8 @@ pub enum Task {
     ClosedQuestions,
     /// Does a response answer a question with yes?
     Answered,
+    /// Does a response answer a question?
+    Answering,
     /// Rate how well two answers agree.
     Accuracy1,
     /// The same in other words.
@@ -126,6 +128,7 @@ const TASKS: &[(Task, &str)] = &[
     (Task::Keyphrases, "keyphrases"),
     (Task::ClosedQuestions, "closed_questions"),
     (Task::Answered, "answered"),
+    (Task::Answering, "answering"),
     (Task::Accuracy1, "accuracy_1"),
     (Task::Accuracy2, "accuracy_2"),
     (Task::ContextRelevance1, "context_relevance_1"),
@@ -166,6 +169,13 @@ struct Paragraph {
 enum Part {
     Words(String),
     Slot(Slot),
+}
+
+impl Task {
+    /// The name in the packs.
+    pub fn name(self) -> &'static str {
+        TASKS[index_of(self)].1
+    }
 }
 
 #[derive(Deserialize)]
@@ -316,7 +326,7 @@ mod tests {
     fn every_verdict_has_as_many_anchors_for_yes_as_for_no() {
         for text in [ENGLISH, KOREAN] {
             let file: PackFile = toml::from_str(text).unwrap();
-            for name in ["supported", "useful", "relevant", "noncommittal", "answered"] {
+            for name in ["supported", "useful", "relevant", "noncommittal", "answered", "answering"] {
                 let task = &file.tasks[name];
                 assert!(!task.yes.is_empty() && task.yes.len() == task.no.len(), "{name}");
             }

@@ -1,0 +1,11 @@
+//! Calibration: does the judge say what people say?
+//!
+//! Rows that people labelled ([`labelled`]) are judged like any others, by the metrics that their columns call for
+//! ([`tasks`]); what came out is compared with the labels ([`figures`]) and shown ([`page`]). Verdicts on single statements
+//! can be corrected by what was found ([`correction`]).
+
+pub mod correction;
+pub mod figures;
+pub mod labelled;
+pub mod page;
+pub mod tasks;
