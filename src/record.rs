@@ -38,6 +38,7 @@ pub struct Header {
 
 /// A metric of the user's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Rubric {
     /// Its name, without `rubric.`.
     pub name: String,

@@ -147,7 +147,7 @@ pub struct ScoringArgs {
     #[arg(long, value_enum, default_value_t = Level::Low, value_name = "LEVEL")]
     pub coverage: Level,
     /// How much recall weighs against precision (factual_correctness, answer_correctness)
-    #[arg(long, value_name = "BETA", default_value_t = 1.0, value_parser = parse_beta)]
+    #[arg(long, value_name = "BETA", default_value_t = 1.0, allow_negative_numbers = true, value_parser = parse_beta)]
     pub beta: f64,
     /// How much claims and likeness weigh (answer_correctness)
     #[arg(long, value_name = "CLAIMS,LIKENESS", default_value = "0.75,0.25", value_parser = parse_weights)]

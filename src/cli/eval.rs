@@ -9,7 +9,7 @@ use super::args::{EvalArgs, QuickstartArgs, ScoringArgs};
 use super::log::Log;
 use super::progress::RunBar;
 use super::survey::Survey;
-use super::{Done, models, print, tell};
+use super::{Done, RAGAS_NOTE, models, print, tell};
 use crate::calibrate::correction::Calibration;
 use crate::dataset::Dataset;
 use crate::engine::kernels::Cpu;
@@ -26,7 +26,7 @@ use crate::respond::Responder;
 use crate::respond::local::LocalModels;
 use crate::respond::script::Script;
 use crate::run::{self, Plan};
-use crate::settings::Settings;
+use crate::settings::{Profile, Settings};
 use crate::store::{self, Store};
 
 /// The built-in example, so that an installed program has it anywhere.
@@ -148,6 +148,9 @@ fn score<R: BufRead>(
     let info = run_info(file, (started, load_secs, score_start), &summary, &models, predicted_bytes, args.n_threads());
     let path = folder.finish(&summary, Some(&info))?;
     print(&table.render(&summary))?;
+    if plan.settings.profile == Profile::Ragas {
+        print(RAGAS_NOTE)?;
+    }
     log.finish()?;
     tell(format_args!("{} s; records, scores and summary are in {}", info.score_secs.round(), path.display()));
     Ok(if summary.n_failed() > 0 { Done::WithFailures } else { Done::Well })

@@ -28,6 +28,9 @@ pub enum Done {
     WithFailures,
 }
 
+/// What stands under a table that is not in our own arithmetic.
+const RAGAS_NOTE: &str = "profile ragas: the arithmetic of Ragas 0.4.3\n";
+
 /// Wrong input or use.
 const EXIT_USAGE: u8 = 2;
 /// Done, but some cells failed.

@@ -106,9 +106,15 @@ impl Survey {
     /// If there is no such metric, or the file lacks a column.
     pub fn metrics(&self, names: &[String]) -> Result<Vec<&'static dyn Metric>> {
         if names.iter().any(|name| name == ALL) {
-            return Ok(METRICS.iter().copied().filter(|metric| self.has(*metric)).collect());
+            let (fitting, others): (Vec<&dyn Metric>, Vec<&dyn Metric>) =
+                METRICS.iter().copied().partition(|metric| self.has(*metric));
+            if !fitting.is_empty() && !others.is_empty() {
+                let names: Vec<&str> = others.iter().map(|metric| metric.about().name).collect();
+                tell(format_args!("left out, as the file lacks a column of each: {}", names.join(", ")));
+            }
+            return Ok(fitting);
         }
-        let asked = names.iter().map(|name| metrics::find(name)).collect::<Result<Vec<_>>>()?;
+        let asked = names.iter().map(|name| metrics::find(name.trim())).collect::<Result<Vec<_>>>()?;
         asked.iter().try_for_each(|metric| self.check_columns(*metric))?;
         let is_asked = |metric: &&dyn Metric| asked.iter().any(|asked| asked.about().name == metric.about().name);
         Ok(METRICS.iter().copied().filter(is_asked).collect())

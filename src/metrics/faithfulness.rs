@@ -14,7 +14,8 @@ use crate::sample::{Column, Sample};
 /// - Range: 0 to 1, 1 is best.
 /// - Unscored: if the response is empty or makes no claim; in `ragas` also if nothing was retrieved.
 /// - Edge cases: where all contexts are blank, and in `strict` where nothing was retrieved, every claim is unsupported, and
-///   the score is 0.
+///   the score is 0. A cell fails if the judge wrote fewer than half as many claims as the response has sentences, from four
+///   on: it stopped early.
 /// - Source: Es et al., "RAGAS: Automated Evaluation of Retrieval Augmented Generation", 2023, section 3.
 /// - Difference from Ragas 0.4.3, both profiles: S is what was submitted; there it is what the judge chose to return.
 /// - Difference from Ragas 0.4.3, both profiles: a claim that the judge lists twice counts once.

@@ -18,7 +18,7 @@ use crate::text::overlap::{ascii_words, rouge_l, rouge_n, words};
 /// - Edge cases: a response without a word gives 0.
 /// - Source: Lin, "ROUGE", 2004; rouge_score 0.1.2; Ragas 0.4.3, `metrics/collections/_rouge_score.py`.
 /// - Difference from Ragas 0.4.3, strict: words of any script; there, and in `ragas`, only letters from a to z and
-///   digits, so that Korean texts have none and get 0.
+///   digits, so that Korean texts have only their digits.
 /// - Difference from Ragas 0.4.3, strict: a reference without a word is unscored; there, and in `ragas`, it is 0.
 #[derive(Debug)]
 pub struct Rouge;

@@ -8,7 +8,7 @@
 //! ```
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, BufWriter, Lines, Write};
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -148,8 +148,9 @@ impl RunFolder {
 #[derive(Debug)]
 pub struct Records {
     path: PathBuf,
-    lines: Lines<BufReader<File>>,
+    reader: BufReader<File>,
     line: u64,
+    is_cut: bool,
 }
 
 /// The header of a run folder, and its records.
@@ -159,7 +160,7 @@ pub struct Records {
 pub fn read(folder: &Path) -> Result<(Header, Records)> {
     let path = folder.join("records.jsonl");
     let file = File::open(&path).map_err(Error::io("read", &path))?;
-    let mut records = Records { path, lines: BufReader::new(file).lines(), line: 0 };
+    let mut records = Records { path, reader: BufReader::new(file), line: 0, is_cut: false };
     let header: Header = records.next_line().unwrap_or_else(|| Err(records.broken("the file is empty")))?;
     if header.format != Header::FORMAT {
         return Err(records.broken(&format!("found format {}, expected {}", header.format, Header::FORMAT)));
@@ -169,15 +170,29 @@ pub fn read(folder: &Path) -> Result<(Header, Records)> {
 
 impl Records {
     fn next_line<T: DeserializeOwned>(&mut self) -> Option<Result<T>> {
-        let line = self.lines.next()?;
-        self.line += 1;
-        let line = line.map_err(Error::io("read", &self.path));
+        let mut line = String::new();
+        match self.reader.read_line(&mut line) {
+            Ok(0) => return None,
+            Ok(_) => self.line += 1,
+            Err(err) => return Some(Err(Error::io("read", &self.path)(err))),
+        }
+        let parsed = serde_json::from_str(line.trim_end_matches('\n'));
+        // Lines end with a line break: this one was being written when the run ended.
+        if parsed.is_err() && !line.ends_with('\n') && self.line > 1 {
+            self.is_cut = true;
+            return None;
+        }
         let said = |err: serde_json::Error| {
             // serde counts the lines of this line alone.
             let said = err.to_string();
             self.broken(said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said))
         };
-        Some(line.and_then(|line| serde_json::from_str(&line).map_err(said)))
+        Some(parsed.map_err(said))
+    }
+
+    /// Whether the last line was written in part and left out.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     fn broken(&self, what: &str) -> Error {

@@ -3,10 +3,10 @@
 use super::list::{read_items, read_names, read_sentences};
 use super::reason::{line, read_line};
 use crate::judge::answers::{Answer, Ask, Stop};
-use crate::judge::prompts::{Pack, Slot, Task};
+use crate::judge::prompts::{Pack, Slot, Task, is_of_example};
 use crate::judge::question::{Form, Prompt, Question};
 use crate::settings::{Level, Settings};
-use crate::text::Language;
+use crate::text::{self, Language};
 
 /// Which claims does the response make? (Faithfulness, step 1.)
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +66,20 @@ impl Ask for Claims<'_> {
     }
 
     fn read(&self, answer: &Answer, _: &Settings) -> Result<Vec<String>, Stop> {
-        read_sentences(answer)
+        let claims = own(Task::Claims, read_sentences(answer)?, self.response);
+        check_complete(&claims, self.response)?;
+        Ok(claims)
+    }
+}
+
+impl Facts<'_> {
+    fn task(settings: &Settings) -> Task {
+        match (settings.atomicity, settings.coverage) {
+            (Level::Low, Level::Low) => Task::FactsLowLow,
+            (Level::Low, Level::High) => Task::FactsLowHigh,
+            (Level::High, Level::Low) => Task::FactsHighLow,
+            (Level::High, Level::High) => Task::FactsHighHigh,
+        }
     }
 }
 
@@ -75,21 +88,16 @@ impl Ask for Facts<'_> {
     type Reply = Vec<String>;
 
     fn question(&self, language: Language, settings: &Settings) -> Question {
-        let task = match (settings.atomicity, settings.coverage) {
-            (Level::Low, Level::Low) => Task::FactsLowLow,
-            (Level::Low, Level::High) => Task::FactsLowHigh,
-            (Level::High, Level::Low) => Task::FactsHighLow,
-            (Level::High, Level::High) => Task::FactsHighHigh,
-        };
-        list(Pack::of(language).prompt(task, &[(Slot::Response, &[self.text])]))
+        list(Pack::of(language).prompt(Self::task(settings), &[(Slot::Response, &[self.text])]))
     }
 
     fn read(&self, answer: &Answer, settings: &Settings) -> Result<Vec<String>, Stop> {
-        match settings.atomicity {
+        let claims = match settings.atomicity {
             // A line may join what belongs together.
-            Level::Low => read_items(answer),
-            Level::High => read_sentences(answer),
-        }
+            Level::Low => read_items(answer)?,
+            Level::High => read_sentences(answer)?,
+        };
+        Ok(own(Self::task(settings), claims, self.text))
     }
 }
 
@@ -102,7 +110,7 @@ impl Ask for Entities<'_> {
     }
 
     fn read(&self, answer: &Answer, _: &Settings) -> Result<Vec<String>, Stop> {
-        read_names(answer)
+        Ok(own(Task::Entities, read_names(answer)?, &self.texts.join("\n")))
     }
 }
 
@@ -152,6 +160,24 @@ impl Ask for ReverseQuestion<'_> {
     fn read(&self, answer: &Answer, _: &Settings) -> Result<String, Stop> {
         read_line(answer)
     }
+}
+
+/// The items without those that the judge copied from the prompt's example, unless they stand in the text as well.
+fn own(task: Task, mut items: Vec<String>, text: &str) -> Vec<String> {
+    items.retain(|item| !is_of_example(task, item) || text.contains(item.as_str()));
+    items
+}
+
+/// Sentences from which on a text must have at least half as many claims: the shorter ones are often one claim.
+const MANY_SENTENCES: usize = 4;
+
+/// That a judge which was asked for everything did not stop early: a score over a few of many claims would say nothing.
+fn check_complete(claims: &[String], text: &str) -> Result<(), Stop> {
+    let n_sentences = text::sentences(text).len();
+    if n_sentences < MANY_SENTENCES || 2 * claims.len() >= n_sentences || claims.is_empty() {
+        return Ok(());
+    }
+    Err(Stop::Failed(format!("the judge wrote {} claims of a text of {n_sentences} sentences", claims.len())))
 }
 
 fn refs(texts: &[String]) -> Vec<&str> {

@@ -252,6 +252,13 @@ impl Pack {
     }
 }
 
+/// Whether a line stands in the example of the task's template, in some language: judges copy from it.
+pub fn is_of_example(task: Task, line: &str) -> bool {
+    let holds = |part: &Part| matches!(part, Part::Words(words) if words.lines().any(|known| known.trim() == line));
+    let parts = |language: &Language| &Pack::of(*language).templates[index_of(task)];
+    Language::ALL.iter().flat_map(parts).flat_map(|paragraph| &paragraph.parts).any(holds)
+}
+
 fn index_of(task: Task) -> usize {
     TASKS.iter().position(|(known, _)| *known == task).expect("every task is in the table")
 }
@@ -354,6 +361,13 @@ mod tests {
             [(Slot::Response, &["R"]), (Slot::Definition, &["Is it kind?"]), (Slot::UserInput, &["Q"])];
         assert!(!pack.prompt(Task::Criterion, &data[..2]).to_string().contains("Question:"));
         assert!(pack.prompt(Task::Criterion, &data).to_string().contains("Question: Q\n\n"));
+    }
+
+    #[test]
+    fn lines_of_an_example_are_known() {
+        assert!(is_of_example(Task::Claims, "회원은 책을 다섯 권까지 빌릴 수 있습니다."));
+        assert!(is_of_example(Task::Entities, "Ms Alder") && !is_of_example(Task::Entities, "Alder"));
+        assert!(!is_of_example(Task::Claims, "The library opens at nine."));
     }
 
     #[test]

@@ -162,8 +162,8 @@ fn file_that_is_no_run_is_refused_with_its_line() {
         changed(move |idx, line| if idx == wrong { text.to_owned() } else { line.to_owned() })
             .run("report runs/changed")
     };
-    let cut = changed(|idx, line| if idx == 2 { line[..40].to_owned() } else { line.to_owned() });
-    assert_eq!(cut.run("report runs/changed"), refused_line(3, "EOF while parsing a string"));
+    let cut = changed(|idx, line| if idx == 1 { line[..40].to_owned() } else { line.to_owned() });
+    assert_eq!(cut.run("report runs/changed"), refused_line(2, "EOF while parsing a string"));
     assert_eq!(changed(|_, _| String::new()).run("report runs/changed"), refused_line(1, "EOF while parsing a value"));
     assert_eq!(line(0, r#"{"user_input": "Who?", "response": "Ann."}"#), refused_line(1, "missing field `format`"));
     assert_eq!(line(1, "records"), refused_line(2, "expected value"));
@@ -171,6 +171,15 @@ fn file_that_is_no_run_is_refused_with_its_line() {
     let bench = Bench::new();
     bench.write("runs/changed/records.jsonl", "");
     assert_eq!(bench.run("report runs/changed"), refused_line(1, "the file is empty"));
+}
+
+#[test]
+fn run_that_was_interrupted_is_reported_as_far_as_it_came() {
+    // The last line has no line break: it was being written.
+    let cut = changed(|idx, line| if idx == 2 { line[..40].to_owned() } else { line.to_owned() });
+    let ran = cut.run("report runs/changed");
+    assert_eq!(ran.stderr, "warning: the run was not finished; these are its first 1 samples\n");
+    assert!(ran.stdout.contains("\ncoverage           1/1\n") && ran.code == 0, "{}", ran.stdout);
 }
 
 #[test]

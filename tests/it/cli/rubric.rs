@@ -115,6 +115,13 @@ fn rubric_file_without_rubrics_is_refused_and_nothing_is_written() {
 }
 
 #[test]
+fn key_that_is_misspelt_is_refused() {
+    let misspelt = "[[rubric]]\nname = \"polite\"\ndefinition = \"Is it kind?\"\nlevel = [\"No.\", \"Yes.\"]\n";
+    let stderr = check(misspelt, "").1.stderr;
+    assert!(stderr.contains("unknown field `level`, expected one of `name`, `definition`, `levels`"), "{stderr}");
+}
+
+#[test]
 fn rubrics_of_one_name_are_refused() {
     let twice = format!("{RUBRICS}\n[[rubric]]\nname = \"polite\"\ndefinition = \"Is it kind?\"\n");
     assert_eq!(check(&twice, "").1, refused("two rubrics are called `polite`"));
