@@ -38,7 +38,7 @@ pub enum Explain {
     All,
 }
 
-/// Where the statements of a reference come from.
+/// Where the statements of a text come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Statements {
@@ -91,6 +91,8 @@ pub struct Settings {
     pub verdicts: VerdictMode,
     /// Which verdicts are explained.
     pub explain: Explain,
+    /// Where the claims of `faithfulness` come from.
+    pub claims: Statements,
     /// Where the statements of `context_recall` come from.
     pub statements: Statements,
     /// How finely `factual_correctness` takes texts apart.
@@ -143,6 +145,7 @@ impl Default for Settings {
             seed: 0,
             verdicts: VerdictMode::Logits,
             explain: Explain::None,
+            claims: Statements::Written,
             statements: Statements::Sentences,
             atomicity: Level::Low,
             coverage: Level::Low,

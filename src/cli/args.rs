@@ -137,6 +137,9 @@ pub struct ScoringArgs {
     /// Reasons for verdicts by logits: for none, for those that lower a score, or for all
     #[arg(long, value_enum, default_value_t = Explain::None, value_name = "WHICH")]
     pub explain: Explain,
+    /// Claims of the response: written by the judge, or its sentences (faithfulness)
+    #[arg(long, value_enum, default_value_t = Statements::Written, value_name = "HOW")]
+    pub claims: Statements,
     /// Statements of the reference: its sentences, or written by the judge (context_recall)
     #[arg(long, value_enum, default_value_t = Statements::Sentences, value_name = "HOW")]
     pub statements: Statements,
@@ -249,6 +252,7 @@ impl ScoringArgs {
             seed: self.seed,
             verdicts: self.verdicts,
             explain: self.explain,
+            claims: self.claims,
             statements: self.statements,
             atomicity: self.atomicity,
             coverage: self.coverage,

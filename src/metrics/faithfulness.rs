@@ -6,10 +6,13 @@ use crate::judge::{Answers, Stop};
 use crate::model::Role;
 use crate::record::{Evidence, Score};
 use crate::sample::{Column, Sample};
+use crate::settings::Statements;
+use crate::text;
 
 /// F = |V| / |S|, where S are the claims of the response and V those that the contexts support.
 ///
-/// The judge writes the claims; each is then one question of yes or no against all contexts joined.
+/// The judge writes the claims; with `--claims sentences` they are the response's sentences. Each is then one question of
+/// yes or no against all contexts joined.
 ///
 /// - Range: 0 to 1, 1 is best.
 /// - Unscored: if the response is empty or makes no claim; in `ragas` also if nothing was retrieved.
@@ -43,7 +46,10 @@ impl Metric for Faithfulness {
         if is_blank(response) {
             return Err(Stop::unscored("the response is empty"));
         }
-        let claims = answers.ask(&Claims { user_input, response })?;
+        let claims = match answers.settings().claims {
+            Statements::Written => answers.ask(&Claims { user_input, response })?,
+            Statements::Sentences => text::sentences(response).into_iter().map(str::to_owned).collect(),
+        };
         let judged = support::verify(&claims, list_of(&sample.retrieved_contexts), answers)?;
         Ok(judged.into_iter().map(Evidence::Claim).collect())
     }

@@ -81,7 +81,7 @@ fn records_begin_with_what_determines_them() {
     let expected = json!({
         "format": 1, "ragstone": env!("CARGO_PKG_VERSION"), "metrics": metrics, "prompts_sha256": null,
         "profile": "strict", "threshold": 0.5, "questions": 3, "seed": 0, "verdicts": "logits", "explain": "none",
-        "statements": "sentences", "atomicity": "low", "coverage": "low", "beta": 1.0, "weights": [0.75, 0.25],
+        "claims": "written", "statements": "sentences", "atomicity": "low", "coverage": "low", "beta": 1.0, "weights": [0.75, 0.25],
         "distance": null, "similarity_threshold": null, "language": "auto",
         "judge": script, "embedder": script,
     });
