@@ -157,7 +157,10 @@ fn check_outcomes(lines: &[String]) {
     let has = |is_wanted: &dyn Fn(&Cell) -> bool| records.iter().flat_map(|record| &record.cells).any(is_wanted);
     for metric in metrics() {
         let name = metric.about().name;
-        assert!(has(&|cell| cell.metric == name && cell.outcome.score().is_some()), "`{name}` has no score");
+        assert!(
+            has(&|cell| cell.metric == name && cell.outcome.score().is_some()),
+            "`{name}` has no score: try another `SEED`"
+        );
     }
     assert!(has(&|cell| matches!(cell.outcome, Outcome::Unscored { .. })), "there is no unscored cell");
     assert!(has(&|cell| matches!(cell.outcome, Outcome::Failed { .. })), "there is no failed cell");

@@ -23,6 +23,10 @@ pub const CONTEXT: usize = 512;
 /// Bytes that a token takes in the cache, keys and values in f32.
 pub const SLOT_BYTES: usize = 2 * N_LAYERS * N_KV_HEADS * HEAD_DIM * 4;
 
+/// Where the weights begin. With this one the judges of both families write texts that end and texts that do not; since the
+/// words of the prompts are their vocabulary, changed prompts may want another.
+const SEED: u32 = 10_000;
+
 /// Our prompts, whose words are tokens: bytes alone would make them long.
 const PACKS: [&str; 2] =
     [include_str!("../../../src/judge/prompts/en.toml"), include_str!("../../../src/judge/prompts/ko.toml")];
@@ -175,7 +179,7 @@ pub fn judge_with_norm(arch: &str, output_norm: f32) -> Vec<u8> {
         .u32(&key("context_length"), CONTEXT as u32)
         .f32(&key("attention.layer_norm_rms_epsilon"), 1e-5)
         .text("tokenizer.chat_template", CHAT);
-    let mut weights = Weights { gguf, n_matrices: 0, seed: 0 };
+    let mut weights = Weights { gguf, n_matrices: 0, seed: SEED };
     (0..N_LAYERS).for_each(|idx| weights.layer(idx, has_biases));
     assert!(weights.n_matrices >= Format::ALL.len(), "the layers have a matrix of every format");
     weights.matrix("token_embd", n_vocab, HIDDEN);
