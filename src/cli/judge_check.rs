@@ -23,7 +23,7 @@ use crate::metrics::Metric;
 use crate::record::{Cell, Record};
 use crate::report::files;
 use crate::run::{self, Plan};
-use crate::settings::{Correction, Settings};
+use crate::settings::{Correction, Settings, VerdictMode};
 use crate::store::Store;
 
 /// Runs the judge on labelled rows, and says how far it agrees with people.
@@ -241,7 +241,9 @@ fn compare(
                 seed: settings.seed,
             };
             figures.push(Figures::of(subject, &points));
-            if matches!(task, Task::Statement | Task::Answer) && metric.about().range == (0.0, 1.0) {
+            // A correction is of the judge's own P(yes): not of one that was corrected, nor of one that follows a reason.
+            let is_its_own = settings.corrections.is_empty() && settings.verdicts == VerdictMode::Logits;
+            if is_its_own && matches!(task, Task::Statement | Task::Answer) && metric.about().range == (0.0, 1.0) {
                 corrections.push((metric.about().name.to_owned(), language.to_owned(), points));
             }
         }

@@ -141,7 +141,7 @@ impl Judge {
                 (Err(reason), _) => Answer::Failed(reason),
                 (Ok(p), ChoiceAsk::Rating { .. }) => Answer::Rating(p),
                 (Ok(p), ChoiceAsk::Verdict { anchors, .. }) => {
-                    Answer::Verdict { p_yes: sigmoid(logit(p[YES]) - self.middle(anchors)) }
+                    Answer::Verdict { p_yes: stats::sigmoid(logit(p[YES]) - self.middle(anchors)) }
                 }
             };
             Reply { answer, tokens_asked: decision.n_tokens as u64 }
@@ -334,10 +334,6 @@ fn logit(p: f64) -> f64 {
     (libm::log(p) - libm::log(1.0 - p)).clamp(-CERTAIN, CERTAIN)
 }
 
-fn sigmoid(x: f64) -> f64 {
-    1.0 / (1.0 + libm::exp(-x))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,15 +341,15 @@ mod tests {
     #[test]
     fn probability_of_the_anchors_becomes_one_half() {
         for p in [1e-20, 0.1, 0.5, 0.97, 1.0 - 1e-12] {
-            assert!((sigmoid(logit(p) - logit(p)) - 0.5).abs() < 1e-12);
+            assert!((stats::sigmoid(logit(p) - logit(p)) - 0.5).abs() < 1e-12);
         }
         // odds 0.9 : 0.1 = 9, anchor odds 0.75 : 0.25 = 3; corrected odds 3, that is 0.75.
-        assert!((sigmoid(logit(0.9) - logit(0.75)) - 0.75).abs() < 1e-12);
+        assert!((stats::sigmoid(logit(0.9) - logit(0.75)) - 0.75).abs() < 1e-12);
     }
 
     #[test]
     fn certainty_stays_a_number() {
         assert_eq!((logit(0.0), logit(1.0)), (-30.0, 30.0));
-        assert!(sigmoid(logit(1.0) - logit(0.0)).is_finite());
+        assert!(stats::sigmoid(logit(1.0) - logit(0.0)).is_finite());
     }
 }

@@ -51,6 +51,11 @@ pub fn share(n_some: usize, n_all: usize) -> Option<f64> {
     (n_all > 0).then(|| n_some as f64 / n_all as f64)
 }
 
+/// 1 / (1 + e^-x), in [0, 1]: the probability of this logit.
+pub fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + libm::exp(-x))
+}
+
 /// The cosine of the angle between two vectors of equal length, in [-1, 1]; `None` if one of them is zero.
 pub fn cosine(a: &[f32], b: &[f32]) -> Option<f64> {
     let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();

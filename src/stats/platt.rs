@@ -1,5 +1,6 @@
 //! Which probability does a score stand for, going by people's labels?
 
+use super::sigmoid;
 use serde::{Deserialize, Serialize};
 
 /// Scores are cut to [`CUT`, 1 - `CUT`], so that their logits are finite, within 13.8.
@@ -122,10 +123,6 @@ fn newton_step(points: &[(f64, f64)], at: Platt, loss: &Loss) -> Option<Platt> {
 fn logit(p: f64) -> f64 {
     let p = p.clamp(CUT, 1.0 - CUT);
     libm::log(p) - libm::log(1.0 - p)
-}
-
-fn sigmoid(x: f64) -> f64 {
-    1.0 / (1.0 + libm::exp(-x))
 }
 
 #[cfg(test)]

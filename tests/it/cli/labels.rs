@@ -77,6 +77,9 @@ fn calibration_corrects_the_verdicts_of_the_same_judge() {
     // Eleven of twelve that scored 0.9 were accepted: Platt's scaling of two scores gives their smoothed shares, near 0.92.
     let p_yes = records[0]["cells"][0]["evidence"][0]["p_yes"].as_f64().expect("a number");
     assert!((0.85..0.95).contains(&p_yes) && p_yes != 0.9, "{p_yes}");
+    // What was corrected already is not corrected anew.
+    let again = check(&bench, "--data labels.jsonl --calibration judge-check/calibration.toml --out corrected");
+    assert_eq!((again.code, bench.path().join("corrected/calibration.toml").exists()), (0, false));
     bench.write("judge.toml", format!("{SCRIPT}\n# another judge\n"));
     let message = "error: the calibration is for the judge `script`, and the run uses `script`\n\
                    help: weights, template or arithmetic differ; run `ragstone judge-check` with this judge";
