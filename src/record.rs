@@ -190,6 +190,9 @@ pub struct Judged {
     /// The rank, from 1, of the one context that it was held against; `None` if it was all, or another text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<usize>,
+    /// The part of that in which P(yes) is largest; `None` if it was held against the whole at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
     /// Whether it is so.
     pub verdict: bool,
     /// P(yes); `None` if there was no context to ask about.
@@ -197,6 +200,15 @@ pub struct Judged {
     /// Why, in the judge's words, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// Sentences of contexts that follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// The ranks, from 1, of the first and the last context; both 1 in another text.
+    pub contexts: [usize; 2],
+    /// The first sentence, in the first of them, and the last, in the last of them, from 1.
+    pub sentences: [usize; 2],
 }
 
 /// A rating as the judge's distribution over levels.
@@ -222,7 +234,14 @@ impl Judged {
     /// A text with the verdict on it.
     pub fn new(text: &str, verdict: Verdict) -> Self {
         let Verdict { is_yes, p_yes, reason } = verdict;
-        Self { text: text.to_owned(), context: None, verdict: is_yes, p_yes: Some(p_yes), reason }
+        Self { text: text.to_owned(), context: None, window: None, verdict: is_yes, p_yes: Some(p_yes), reason }
+    }
+}
+
+impl Judged {
+    /// A text that nothing could support.
+    pub fn unsupported(text: &str) -> Self {
+        Self { text: text.to_owned(), context: None, window: None, verdict: false, p_yes: None, reason: None }
     }
 }
 

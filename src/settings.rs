@@ -95,6 +95,8 @@ pub struct Settings {
     pub claims: Statements,
     /// Where the statements of `context_recall` come from.
     pub statements: Statements,
+    /// Sentences of a context that a statement is judged against at a time; `None` is all contexts, joined.
+    pub window: Option<usize>,
     /// How finely `factual_correctness` takes texts apart.
     pub atomicity: Level,
     /// How much of a text `factual_correctness` takes.
@@ -136,7 +138,8 @@ pub fn are_weights(weights: [f64; 2]) -> bool {
 
 impl Default for Settings {
     /// The strict profile, threshold one half, three reverse questions as in Ragas, seed 0, verdicts by logits without
-    /// reasons, sentences of the reference, and coarse claims, beta and weights as in Ragas.
+    /// reasons, sentences of the reference, windows of six sentences, in which small judges are not lost
+    /// (`docs/judge-quality.md`), and coarse claims, beta and weights as in Ragas.
     fn default() -> Self {
         Self {
             profile: Profile::Strict,
@@ -147,6 +150,7 @@ impl Default for Settings {
             explain: Explain::None,
             claims: Statements::Written,
             statements: Statements::Sentences,
+            window: Some(6),
             atomicity: Level::Low,
             coverage: Level::Low,
             beta: 1.0,

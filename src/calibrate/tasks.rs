@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::judge::asks::{Answering, Supported};
+use crate::judge::asks::Answering;
 use crate::judge::{Answers, Stop};
 use crate::metrics::{
     About, AnswerRelevancy, Case, ContextRelevance, Faithfulness, Metric, NvAnswerAccuracy, NvContextRelevance,
-    SemanticSimilarity,
+    SemanticSimilarity, support,
 };
 use crate::model::Role;
 use crate::record::{Evidence, Judged, Score};
@@ -85,8 +85,8 @@ impl Task {
     }
 }
 
-/// P(yes) of the verdict on the row's `statement` against all contexts joined: one question, as faithfulness and context
-/// recall ask it of each claim.
+/// P(yes) of the verdict on the row's `statement` against the contexts, as faithfulness and context recall ask for it of each
+/// claim.
 #[derive(Debug)]
 pub struct StatementSupport;
 
@@ -106,8 +106,8 @@ impl Metric for StatementSupport {
         let (Some(statement), Some(contexts)) = (&sample.response, &sample.retrieved_contexts) else {
             return Err(Stop::unscored("the row has no statement or no contexts"));
         };
-        let verdict = answers.decide(&Supported { contexts, statement })?;
-        Ok(vec![Evidence::Statement(Judged::new(statement, verdict))])
+        let judged = support::verify(std::slice::from_ref(statement), contexts, answers)?;
+        Ok(judged.into_iter().map(Evidence::Statement).collect())
     }
 
     fn score(&self, case: &Case<'_>) -> Result<Score, Stop> {

@@ -143,6 +143,9 @@ pub struct ScoringArgs {
     /// Statements of the reference: its sentences, or written by the judge (context_recall)
     #[arg(long, value_enum, default_value_t = Statements::Sentences, value_name = "HOW")]
     pub statements: Statements,
+    /// Sentences of a context that a claim is held against at a time, or `whole` for all contexts joined (verdicts on support)
+    #[arg(long, value_name = "N", default_value = "6", value_parser = parse_window)]
+    pub window: WindowChoice,
     /// How finely texts are taken apart (factual_correctness)
     #[arg(long, value_enum, default_value_t = Level::Low, value_name = "LEVEL")]
     pub atomicity: Level,
@@ -206,6 +209,15 @@ fn parse_size(text: &str) -> Result<usize, String> {
     n.checked_mul(1 << shift).ok_or_else(|| "that is more than this machine can address".to_owned())
 }
 
+/// A number of sentences, or `whole`.
+fn parse_window(text: &str) -> Result<WindowChoice, String> {
+    if text == "whole" {
+        return Ok(WindowChoice::Whole);
+    }
+    let n = text.parse().ok().filter(|n| *n > 0);
+    n.map(WindowChoice::Sentences).ok_or_else(|| "expected a number of sentences from 1 on, or `whole`".to_owned())
+}
+
 fn parse_beta(text: &str) -> Result<f64, String> {
     let beta = text.parse().ok().filter(|beta| settings::is_beta(*beta));
     beta.ok_or_else(|| format!("expected a number above 0 and up to {MAX_BETA}"))
@@ -222,6 +234,15 @@ fn parse_weights(text: &str) -> Result<[f64; 2], String> {
     let weights = text.split_once(',').and_then(|(first, second)| Some([weight(first)?, weight(second)?]));
     let weights = weights.filter(|weights| settings::are_weights(*weights));
     weights.ok_or_else(|| "expected two numbers that are not negative and not both 0, as in `0.75,0.25`".to_owned())
+}
+
+/// What a claim is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WindowChoice {
+    /// So many sentences of a context at a time.
+    Sentences(usize),
+    /// All contexts, joined.
+    Whole,
 }
 
 /// The language of the prompts.
@@ -254,6 +275,10 @@ impl ScoringArgs {
             explain: self.explain,
             claims: self.claims,
             statements: self.statements,
+            window: match self.window {
+                WindowChoice::Sentences(n) => Some(n),
+                WindowChoice::Whole => None,
+            },
             atomicity: self.atomicity,
             coverage: self.coverage,
             beta: self.beta,

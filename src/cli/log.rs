@@ -67,9 +67,8 @@ impl Log {
 /// A question with its answer, for people.
 fn describe(question: &Question, answer: &Answer) -> String {
     let asked = match question {
-        Question::Verdict { prompt, .. } | Question::Rating { prompt, .. } | Question::Write { prompt, .. } => {
-            prompt.to_string()
-        }
+        Question::Verdict { posed, .. } => posed.prompt.to_string(),
+        Question::Rating { prompt, .. } | Question::Write { prompt, .. } => prompt.to_string(),
         Question::Embed { text } => text.clone(),
     };
     let answered = match answer {

@@ -11,7 +11,7 @@ use crate::text::Language;
 pub enum Answer {
     /// The probability of yes, in [0, 1].
     Verdict {
-        /// P(yes) / (P(yes) + P(no)), moved so that one half lies between the anchors.
+        /// P(yes) / (P(yes) + P(no)), without its prior, moved so that one half lies between the anchors.
         p_yes: f64,
     },
     /// The probability of each level, from the lowest; they add up to 1.

@@ -9,4 +9,4 @@ pub mod prompts;
 pub mod question;
 
 pub use answers::{Answer, AnswerStore, Answers, Ask, Reply, Stop};
-pub use question::{Form, Key, Labels, Pins, Prompt, Question, Segment};
+pub use question::{Form, Key, Labels, Pins, Posed, Prompt, Question, Segment};

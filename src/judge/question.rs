@@ -11,12 +11,12 @@ use sha2::{Digest, Sha256};
 pub enum Question {
     /// Yes or no: how likely is yes?
     Verdict {
-        /// What is shown to the judge.
-        prompt: Prompt,
+        /// What is shown to the judge, and to find its prior.
+        posed: Posed,
         /// The words that mean yes and no.
         labels: Labels,
         /// The same question about other texts, half of them with the answer yes and half with no: where is the middle?
-        anchors: Vec<Prompt>,
+        anchors: Vec<Posed>,
     },
     /// One of several levels: how likely is each?
     Rating {
@@ -51,6 +51,15 @@ pub struct Prompt {
     pub system: String,
     /// The user turn.
     pub user: Vec<Segment>,
+}
+
+/// A question of yes or no in words.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Posed {
+    /// What is shown to the judge.
+    pub prompt: Prompt,
+    /// The same without the texts that decide it: how readily does the judge say yes to the rest? `None` if it is not asked.
+    pub prior: Option<Prompt>,
 }
 
 /// A part of the user turn.
@@ -119,9 +128,18 @@ impl Question {
     /// The prompt, for the log; `None` for embeddings, which are their text.
     pub fn prompt(&self) -> Option<&Prompt> {
         match self {
-            Self::Verdict { prompt, .. } | Self::Rating { prompt, .. } | Self::Write { prompt, .. } => Some(prompt),
+            Self::Verdict { posed: Posed { prompt, .. }, .. }
+            | Self::Rating { prompt, .. }
+            | Self::Write { prompt, .. } => Some(prompt),
             Self::Embed { .. } => None,
         }
+    }
+}
+
+impl Posed {
+    /// The prompt, then that of its prior.
+    pub fn prompts(&self) -> impl Iterator<Item = &Prompt> {
+        std::iter::once(&self.prompt).chain(&self.prior)
     }
 }
 
@@ -172,7 +190,7 @@ mod tests {
     #[test]
     fn words_and_data_of_the_same_text_are_different_questions() {
         let verdict = |segment| Question::Verdict {
-            prompt: Prompt { system: String::new(), user: vec![segment] },
+            posed: Posed { prompt: Prompt { system: String::new(), user: vec![segment] }, prior: None },
             labels: Labels { yes: vec![], no: vec![] },
             anchors: vec![],
         };

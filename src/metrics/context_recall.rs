@@ -12,7 +12,7 @@ use crate::text;
 /// Recall = statements of the reference that the contexts support / statements of the reference.
 ///
 /// The statements are the reference's sentences, list items and table rows; with `--statements written` the judge
-/// writes them, as it writes the claims of a response. Each is one question of yes or no against all contexts joined.
+/// writes them, as it writes the claims of a response. Each is held against the contexts as a claim of faithfulness is.
 ///
 /// - Range: 0 to 1, 1 is best.
 /// - Unscored: if the reference has no sentence, or the judge writes no statement; in `ragas` also if nothing was

@@ -11,8 +11,9 @@ use crate::text;
 
 /// F = |V| / |S|, where S are the claims of the response and V those that the contexts support.
 ///
-/// The judge writes the claims; with `--claims sentences` they are the response's sentences. Each is then one question of
-/// yes or no against all contexts joined.
+/// The judge writes the claims; with `--claims sentences` they are the response's sentences. Each is then a question of yes or
+/// no against every window of six sentences of the contexts (`--window`), and supported if one of them supports it: small
+/// judges get lost in long texts. What the judge says of the claim without any context is taken off before.
 ///
 /// - Range: 0 to 1, 1 is best.
 /// - Unscored: if the response is empty or makes no claim; in `ragas` also if nothing was retrieved.
@@ -21,6 +22,8 @@ use crate::text;
 ///   on: it stopped early.
 /// - Source: Es et al., "RAGAS: Automated Evaluation of Retrieval Augmented Generation", 2023, section 3.
 /// - Difference from Ragas 0.4.3, both profiles: S is what was submitted; there it is what the judge chose to return.
+/// - Difference from Ragas 0.4.3, both profiles: claims are held against windows; there against all contexts, joined, as
+///   with `--window whole`.
 /// - Difference from Ragas 0.4.3, both profiles: a claim that the judge lists twice counts once.
 /// - Difference from Ragas 0.4.3, strict: without contexts the score is 0; there it is an error, so that `ragas` has no
 ///   score.

@@ -36,7 +36,7 @@ mod semantic_similarity;
 mod string_presence;
 mod string_similarity;
 mod summary_score;
-mod support;
+pub(crate) mod support;
 
 use std::borrow::Cow;
 

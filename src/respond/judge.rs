@@ -13,7 +13,7 @@ use crate::engine::tokenizer::Tokenizer;
 use crate::engine::write::{Request, Until, Written};
 use crate::engine::{Counts, Engine};
 use crate::error::Result;
-use crate::judge::{Answer, Form, Key, Labels, Prompt, Reply, Segment};
+use crate::judge::{Answer, Form, Key, Labels, Posed, Prompt, Reply, Segment};
 use crate::record::PinnedModel;
 use crate::stats;
 
@@ -33,7 +33,7 @@ pub struct Judge {
     engine: Engine,
     /// What the chat template puts around the user turn, by system turn: rendering it takes milliseconds.
     frames: HashMap<String, Frame>,
-    /// The logit of yes for each anchor that was asked.
+    /// The lift of each anchor that was asked, by its prompt.
     anchors: HashMap<String, f64>,
 }
 
@@ -59,11 +59,11 @@ pub enum ChoiceAsk<'a> {
     /// Yes or no.
     Verdict {
         /// What is shown.
-        prompt: &'a Prompt,
+        posed: &'a Posed,
         /// The words that mean yes and no.
         labels: &'a Labels,
         /// The same question about texts whose right answers are half yes and half no.
-        anchors: &'a [Prompt],
+        anchors: &'a [Posed],
     },
     /// One of several levels.
     Rating {
@@ -122,57 +122,64 @@ impl Judge {
         self.engine.need().bytes() + self.engine.kv_token_bytes() * kv_tokens
     }
 
-    /// P(yes) for each question of yes or no, moved so that one half lies in the middle between the anchors; for each
-    /// rating the probability of every level, as the judge gives it.
+    /// P(yes) for each question of yes or no, without its prior and moved so that one half lies in the middle between the
+    /// anchors; for each rating the probability of every level, as the judge gives it.
     ///
-    /// Small judges lean to one answer, in each task in its own way. With p the probability of yes and p_i those of the
-    /// anchors, whose right answers are half yes and half no, the result is sigmoid(logit(p) - mean of logit(p_i)): as
-    /// the contextual calibration of Zhao et al., "Calibrate Before Use", 2021, section 5, with anchors in place of an
-    /// input without content, whose wording decided too much (`docs/judge-quality.md`).
+    /// Small judges lean to yes, to some texts more than to others. With p the probability of yes and p' that of the same
+    /// question without the texts that decide it (1/2 if that is not asked), the lift is logit(p) - logit(p'), and the
+    /// result sigmoid(lift - mean of the anchors' lifts), where the anchors' right answers are half yes and half no. As the
+    /// contextual calibration of Zhao et al., "Calibrate Before Use", 2021, section 5, with a content-free input for each
+    /// question; anchors set the middle, since the wording of one such input for all decided too much
+    /// (`docs/judge-quality.md`).
     ///
     /// # Errors
     /// If the chat template or the engine fails.
     pub fn decide(&mut self, asks: &[ChoiceAsk<'_>], on_progress: &mut dyn FnMut(f64)) -> Result<Vec<Reply>> {
         self.ask_anchors(asks)?;
-        let questions: Vec<Choice<'_>> = asks.iter().map(ChoiceAsk::choice).collect();
-        let decisions = self.choose(&questions, on_progress)?;
-        let reply = |(ask, decision): (&ChoiceAsk<'_>, Decision)| {
-            let answer = match (decision.probabilities, ask) {
-                (Err(reason), _) => Answer::Failed(reason),
-                (Ok(p), ChoiceAsk::Rating { .. }) => Answer::Rating(p),
-                (Ok(p), ChoiceAsk::Verdict { anchors, .. }) => {
-                    Answer::Verdict { p_yes: stats::sigmoid(logit(p[YES]) - self.middle(anchors)) }
+        let questions: Vec<Choice<'_>> = asks.iter().flat_map(ChoiceAsk::choices).collect();
+        let mut decisions = self.choose(&questions, on_progress)?.into_iter();
+        let reply = |ask: &ChoiceAsk<'_>| {
+            let own: Vec<Decision> = decisions.by_ref().take(ask.choices().len()).collect();
+            let tokens_asked = own.iter().map(|decision| decision.n_tokens as u64).sum();
+            let answer = match ask {
+                ChoiceAsk::Rating { .. } => probabilities(&own).map(|p| Answer::Rating(p[0].clone())),
+                ChoiceAsk::Verdict { anchors, .. } => {
+                    lift(&own).map(|lift| Answer::Verdict { p_yes: stats::sigmoid(lift - self.middle(anchors)) })
                 }
             };
-            Reply { answer, tokens_asked: decision.n_tokens as u64 }
+            Reply { answer: answer.unwrap_or_else(Answer::Failed), tokens_asked }
         };
-        Ok(asks.iter().zip(decisions).map(reply).collect())
+        Ok(asks.iter().map(reply).collect())
     }
 
     /// Asks the anchors that were not asked before.
     fn ask_anchors(&mut self, asks: &[ChoiceAsk<'_>]) -> Result<()> {
-        let mut new: Vec<(&Prompt, &Labels)> = Vec::new();
+        let mut new: Vec<(&Posed, &Labels)> = Vec::new();
         for ask in asks {
             let ChoiceAsk::Verdict { labels, anchors, .. } = ask else { continue };
             for anchor in *anchors {
-                if !self.anchors.contains_key(&anchor.to_string()) && !new.iter().any(|(known, _)| *known == anchor) {
+                if !self.anchors.contains_key(&anchor.prompt.to_string())
+                    && !new.iter().any(|(known, _)| *known == anchor)
+                {
                     new.push((anchor, labels));
                 }
             }
         }
-        let questions: Vec<Choice<'_>> = new.iter().map(|(anchor, labels)| yes_or_no(anchor, labels)).collect();
-        let decisions = self.choose(&questions, &mut |_| ())?;
-        for ((anchor, _), decision) in new.into_iter().zip(decisions) {
+        let questions: Vec<Choice<'_>> =
+            new.iter().flat_map(|(anchor, labels)| anchor.prompts().map(|prompt| yes_or_no(prompt, labels))).collect();
+        let mut decisions = self.choose(&questions, &mut |_| ())?.into_iter();
+        for (anchor, _) in new {
+            let own: Vec<Decision> = decisions.by_ref().take(anchor.prompts().count()).collect();
             // Labels that cannot be told apart fail the question itself, with their reason.
-            self.anchors.insert(anchor.to_string(), decision.probabilities.map_or(0.0, |p| logit(p[YES])));
+            self.anchors.insert(anchor.prompt.to_string(), lift(&own).unwrap_or(0.0));
         }
         Ok(())
     }
 
-    /// The mean logit of yes over anchors; 0 if there are none.
-    fn middle(&self, anchors: &[Prompt]) -> f64 {
-        let logits: Vec<f64> = anchors.iter().map(|anchor| self.anchors[&anchor.to_string()]).collect();
-        stats::mean(&logits).unwrap_or(0.0)
+    /// The mean lift of anchors; 0 if there are none.
+    fn middle(&self, anchors: &[Posed]) -> f64 {
+        let lifts: Vec<f64> = anchors.iter().map(|anchor| self.anchors[&anchor.prompt.to_string()]).collect();
+        stats::mean(&lifts).unwrap_or(0.0)
     }
 
     /// The probability of each answer, as the judge gives it.
@@ -264,10 +271,11 @@ impl Judge {
 }
 
 impl<'a> ChoiceAsk<'a> {
-    fn choice(&self) -> Choice<'a> {
+    /// What is asked: the prompt, and of a verdict then its prior.
+    fn choices(&self) -> Vec<Choice<'a>> {
         match *self {
-            Self::Verdict { prompt, labels, .. } => yes_or_no(prompt, labels),
-            Self::Rating { prompt, levels } => (prompt, levels.iter().map(Vec::as_slice).collect()),
+            Self::Verdict { posed, labels, .. } => posed.prompts().map(|prompt| yes_or_no(prompt, labels)).collect(),
+            Self::Rating { prompt, levels } => vec![(prompt, levels.iter().map(Vec::as_slice).collect())],
         }
     }
 }
@@ -309,6 +317,17 @@ impl Frame {
 
 /// The place of yes among the answers of [`yes_or_no`].
 const YES: usize = 1;
+
+/// The probabilities of each decision.
+fn probabilities(decisions: &[Decision]) -> Result<Vec<&Vec<f64>>, String> {
+    decisions.iter().map(|decision| decision.probabilities.as_ref().map_err(Clone::clone)).collect()
+}
+
+/// The logit of yes, less that of its prior if one was asked for.
+fn lift(decisions: &[Decision]) -> Result<f64, String> {
+    let logits: Vec<f64> = probabilities(decisions)?.into_iter().map(|p| logit(p[YES])).collect();
+    Ok(logits[0] - logits.get(1).unwrap_or(&0.0))
+}
 
 /// A question whose answers are no and yes.
 fn yes_or_no<'a>(prompt: &'a Prompt, labels: &'a Labels) -> Choice<'a> {

@@ -83,8 +83,8 @@ impl Responder for LocalModels {
         let (mut choices, mut texts, mut embeddings) = (Split::default(), Split::default(), Split::default());
         for (idx, question) in questions.iter().enumerate() {
             match question {
-                Question::Verdict { prompt, labels, anchors } => {
-                    choices.push(idx, ChoiceAsk::Verdict { prompt, labels, anchors });
+                Question::Verdict { posed, labels, anchors } => {
+                    choices.push(idx, ChoiceAsk::Verdict { posed, labels, anchors });
                 }
                 Question::Rating { prompt, levels } => choices.push(idx, ChoiceAsk::Rating { prompt, levels }),
                 Question::Write { prompt, form, draw, .. } => {

@@ -93,7 +93,7 @@ impl Script {
 
     fn reply(&self, question: &Question) -> Reply {
         let (kind, rules, asked, draw) = match question {
-            Question::Verdict { prompt, .. } => ("verdict", &self.rules.verdict, prompt.to_string(), None),
+            Question::Verdict { posed, .. } => ("verdict", &self.rules.verdict, posed.prompt.to_string(), None),
             Question::Rating { prompt, .. } => ("rating", &self.rules.rating, prompt.to_string(), None),
             Question::Write { prompt, draw, .. } => ("write", &self.rules.write, prompt.to_string(), Some(*draw)),
             Question::Embed { text } => ("embed", &self.rules.embed, text.clone(), None),

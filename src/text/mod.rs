@@ -15,6 +15,7 @@ pub mod quotes;
 mod sentences;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 use std::borrow::Cow;
 
@@ -23,6 +24,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 pub use language::{Language, detect, is_hangul};
 pub use lines::list_marker;
 pub use sentences::sentences;
+pub use windows::{Window, windows};
 
 /// The text in Unicode normalization form C, borrowed if it already is.
 ///

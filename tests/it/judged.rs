@@ -88,8 +88,13 @@ fn of_200_contexts_every_one_is_shown() {
     let script =
         "verdict = [{ has = ['Room 1.'], p_yes = 0.9 }, { has = ['Room 200.'], p_yes = 0.9 }, { p_yes = 0.1 }]";
     assert_eq!(check("context_precision", &sample, script).score(), Some(101.0 / 200.0));
-    let script = "verdict = [{ has = ['Room 1.', 'Room 100.', 'Room 200.'], p_yes = 0.9 }, { p_yes = 0.1 }]";
-    assert_eq!(check("context_recall", &sample, script).score(), Some(1.0));
+    // Windows of six sentences: 1 to 6, and so on to 199 and 200.
+    for shown in
+        ["Room 1.\nRoom 2.\nRoom 3.\nRoom 4.\nRoom 5.\nRoom 6.\n\n", "Room 102.\n\n", "Room 199.\nRoom 200.\n\n"]
+    {
+        let script = format!("verdict = [{{ has = [{shown:?}], p_yes = 0.9 }}, {{ p_yes = 0.1 }}]");
+        assert_eq!(check("context_recall", &sample, &script).score(), Some(1.0), "{shown}");
+    }
     // Two sentences of 200.
     let script = "verdict = [
         { has = ['Sentence of the context: Room 1.'], p_yes = 0.9 },

@@ -19,13 +19,17 @@ use ragstone::engine::kernels::Cpu;
 use ragstone::engine::kernels::pool::Pool;
 use ragstone::engine::kernels::simd::Tier;
 use ragstone::engine::{Engine, Options, arch};
+use ragstone::judge::prompts::{Pack, Slot, Task};
+use ragstone::judge::{Answer, Posed, Prompt, Question};
 use ragstone::metrics::{METRICS, Metric};
 use ragstone::record::{Cell, Header, Outcome, PinnedModel, Record};
 use ragstone::report::files::RunFolder;
+use ragstone::respond::Responder;
 use ragstone::respond::judge::Judge;
 use ragstone::respond::local::LocalModels;
 use ragstone::run::{self, Plan};
 use ragstone::sample::Sample;
+use ragstone::text::Language;
 use tempfile::TempDir;
 
 use crate::cli::PROGRAM;
@@ -173,6 +177,33 @@ fn tiny_judges_of_every_family_give_the_same_records_in_every_way() {
         let (models, _folder) = tiny(arch);
         check_outcomes(&check(&models, &samples, &tiny_ways(samples.len())));
     }
+}
+
+#[test]
+fn prior_and_the_middle_between_anchors_are_taken_off_in_logits() {
+    let (models, _folder) = tiny("llama");
+    let mut judge = Way::usual(1).load(&models);
+    let pack = Pack::of(Language::English);
+    let pose = |statement: &str| {
+        pack.pose(Task::Supported, &[(Slot::Contexts, &["Members may borrow books."]), (Slot::Statement, &[statement])])
+    };
+    let posed = [pose("Members may borrow five books."), pose("The library opens at nine."), pose("It closes at six.")];
+    assert!(posed.iter().all(|posed| posed.prior.as_ref().is_some_and(|prior| *prior != posed.prompt)));
+    let mut logit = |posed: &Posed, anchors: &[Posed]| {
+        let (posed, anchors) = (posed.clone(), anchors.to_vec());
+        let question = Question::Verdict { posed, labels: pack.labels.clone(), anchors };
+        let replies = judge.answer(&[question], &mut |_| ()).expect("the judge answers");
+        let Answer::Verdict { p_yes } = replies[0].answer else { panic!("{:?} is no verdict", replies[0].answer) };
+        (p_yes / (1.0 - p_yes)).ln()
+    };
+    // Each prompt and each prior as a question of its own; the result is the difference, less the mean of the anchors'.
+    let alone = |prompt: &Prompt| Posed { prompt: prompt.clone(), prior: None };
+    let lifts: Vec<f64> = posed
+        .iter()
+        .map(|posed| logit(&alone(&posed.prompt), &[]) - logit(&alone(posed.prior.as_ref().expect("seen above")), &[]))
+        .collect();
+    let error = logit(&posed[0], &posed[1..]) - (lifts[0] - (lifts[1] + lifts[2]) / 2.0);
+    assert!(error.abs() < 1e-9 && lifts.iter().all(|lift| lift.abs() > 1e-3), "{error} {lifts:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::reason::{Explained, Reasoned};
 use super::wrong_kind;
 use crate::judge::answers::{Answer, Answers, Ask, Stop, all};
 use crate::judge::prompts::{Pack, Slot, Task};
-use crate::judge::question::{Labels, Prompt, Question};
+use crate::judge::question::{Labels, Posed, Question};
 use crate::record::Verdict;
 use crate::settings::{Correction, Explain, Settings, VerdictMode};
 use crate::stats::platt::Platt;
@@ -16,7 +16,7 @@ pub trait YesNo {
     fn task(&self) -> Task;
 
     /// The question in words.
-    fn prompt(&self, pack: &Pack) -> Prompt;
+    fn pose(&self, pack: &Pack) -> Posed;
 
     /// Whether the words ask for the opposite: their no is our yes.
     fn is_reversed(&self) -> bool {
@@ -32,8 +32,8 @@ pub trait YesNo {
 /// Is this statement supported by these contexts? (Faithfulness, step 2; context recall.)
 #[derive(Debug, Clone, Copy)]
 pub struct Supported<'a> {
-    /// The contexts, joined; or one other text.
-    pub contexts: &'a [String],
+    /// The contexts, joined; or a window of one; or one other text.
+    pub contexts: &'a [&'a str],
     /// The statement.
     pub statement: &'a str,
 }
@@ -99,9 +99,8 @@ impl YesNo for Supported<'_> {
         Task::Supported
     }
 
-    fn prompt(&self, pack: &Pack) -> Prompt {
-        let contexts: Vec<&str> = self.contexts.iter().map(String::as_str).collect();
-        pack.prompt(self.task(), &[(Slot::Contexts, &contexts), (Slot::Statement, &[self.statement])])
+    fn pose(&self, pack: &Pack) -> Posed {
+        pack.pose(self.task(), &[(Slot::Contexts, self.contexts), (Slot::Statement, &[self.statement])])
     }
 }
 
@@ -110,10 +109,10 @@ impl YesNo for Useful<'_> {
         Task::Useful
     }
 
-    fn prompt(&self, pack: &Pack) -> Prompt {
+    fn pose(&self, pack: &Pack) -> Posed {
         let slots: [(Slot, &[&str]); 3] =
             [(Slot::Contexts, &[self.context]), (Slot::UserInput, &[self.user_input]), (Slot::Answer, &[self.answer])];
-        pack.prompt(self.task(), &slots)
+        pack.pose(self.task(), &slots)
     }
 }
 
@@ -122,11 +121,11 @@ impl YesNo for Relevant<'_> {
         Task::Relevant
     }
 
-    fn prompt(&self, pack: &Pack) -> Prompt {
+    fn pose(&self, pack: &Pack) -> Posed {
         let contexts: Vec<&str> = self.contexts.iter().map(String::as_str).collect();
         let slots: [(Slot, &[&str]); 3] =
             [(Slot::Contexts, &contexts), (Slot::UserInput, &[self.user_input]), (Slot::Statement, &[self.sentence])];
-        pack.prompt(self.task(), &slots)
+        pack.pose(self.task(), &slots)
     }
 }
 
@@ -135,8 +134,8 @@ impl YesNo for Noncommittal<'_> {
         Task::Noncommittal
     }
 
-    fn prompt(&self, pack: &Pack) -> Prompt {
-        pack.prompt(self.task(), &[(Slot::Response, &[self.response])])
+    fn pose(&self, pack: &Pack) -> Posed {
+        pack.pose(self.task(), &[(Slot::Response, &[self.response])])
     }
 
     /// The prompt asks whether the response says something definite: small judges tend to answer no to a text full of
@@ -155,8 +154,8 @@ impl YesNo for Answering<'_> {
         Task::Answering
     }
 
-    fn prompt(&self, pack: &Pack) -> Prompt {
-        pack.prompt(self.task(), &[(Slot::UserInput, &[self.user_input]), (Slot::Response, &[self.response])])
+    fn pose(&self, pack: &Pack) -> Posed {
+        pack.pose(self.task(), &[(Slot::UserInput, &[self.user_input]), (Slot::Response, &[self.response])])
     }
 }
 
@@ -165,8 +164,8 @@ impl YesNo for Answered<'_> {
         Task::Answered
     }
 
-    fn prompt(&self, pack: &Pack) -> Prompt {
-        pack.prompt(self.task(), &[(Slot::Response, &[self.response]), (Slot::UserInput, &[self.question])])
+    fn pose(&self, pack: &Pack) -> Posed {
+        pack.pose(self.task(), &[(Slot::Response, &[self.response]), (Slot::UserInput, &[self.question])])
     }
 }
 
@@ -175,12 +174,12 @@ impl YesNo for Criterion<'_> {
         Task::Criterion
     }
 
-    fn prompt(&self, pack: &Pack) -> Prompt {
+    fn pose(&self, pack: &Pack) -> Posed {
         let mut slots: Vec<(Slot, &[&str])> =
             self.shown.iter().map(|(slot, texts)| (*slot, texts.as_slice())).collect();
         let definition = [self.definition];
         slots.push((Slot::Definition, &definition));
-        pack.prompt(self.task(), &slots)
+        pack.pose(self.task(), &slots)
     }
 }
 
@@ -190,30 +189,55 @@ impl Answers<'_> {
     /// # Errors
     /// As [`Answers::ask`].
     pub fn decide(&mut self, ask: &impl YesNo) -> Result<Verdict, Stop> {
-        let settings = self.settings();
-        let pose = &|pack: &Pack| ask.prompt(pack);
-        match settings.verdicts {
+        match self.settings().verdicts {
             VerdictMode::Logits => {
-                let verdict = corrected(self.ask(&ByLogits(ask))?, ask.task(), self.language(), settings);
-                let is_explained = match settings.explain {
-                    Explain::None => false,
-                    Explain::Losses => verdict.is_yes == ask.loss(),
-                    Explain::All => true,
-                };
-                if !is_explained {
-                    return Ok(verdict);
-                }
-                let Labels { yes, no } = labels(ask, Pack::of(self.language()));
-                let label = if verdict.is_yes { &yes[0] } else { &no[0] };
-                let reason = self.ask(&Explained { pose, label })?;
-                Ok(Verdict { reason: Some(reason), ..verdict })
+                let verdict = self.by_logits(ask)?;
+                self.explained(ask, verdict)
             }
             VerdictMode::Written => {
-                let reason = self.ask(&Reasoned { pose })?;
+                let reason = self.ask(&Reasoned { pose: &|pack: &Pack| ask.pose(pack).prompt })?;
                 let verdict = self.ask(&AfterReason { ask, reason: &reason })?;
                 Ok(Verdict { reason: Some(reason), ..verdict })
             }
         }
+    }
+
+    /// Of several questions the one whose yes is likeliest, the first of equally likely ones, with its verdict. Only this one
+    /// is explained. There is at least one; verdicts come by logits whatever the settings.
+    ///
+    /// # Errors
+    /// As [`Answers::ask_all`].
+    pub fn decide_any<A: YesNo>(&mut self, asks: &[A]) -> Result<(usize, Verdict), Stop> {
+        let verdicts = all(asks.iter().map(|ask| self.by_logits(ask)).collect())?;
+        let mut best = 0;
+        for (idx, verdict) in verdicts.iter().enumerate() {
+            if verdict.p_yes > verdicts[best].p_yes {
+                best = idx;
+            }
+        }
+        let verdict = verdicts.into_iter().nth(best).expect("there is a question");
+        Ok((best, self.explained(&asks[best], verdict)?))
+    }
+
+    /// The verdict by logits, as a calibration file corrects it.
+    fn by_logits(&mut self, ask: &impl YesNo) -> Result<Verdict, Stop> {
+        Ok(corrected(self.ask(&ByLogits(ask))?, ask.task(), self.language(), self.settings()))
+    }
+
+    /// The verdict with its reason, where the settings ask for one.
+    fn explained(&mut self, ask: &impl YesNo, verdict: Verdict) -> Result<Verdict, Stop> {
+        let is_explained = match self.settings().explain {
+            Explain::None => false,
+            Explain::Losses => verdict.is_yes == ask.loss(),
+            Explain::All => true,
+        };
+        if !is_explained {
+            return Ok(verdict);
+        }
+        let Labels { yes, no } = labels(ask, Pack::of(self.language()));
+        let label = if verdict.is_yes { &yes[0] } else { &no[0] };
+        let reason = self.ask(&Explained { pose: &|pack: &Pack| ask.pose(pack).prompt, label })?;
+        Ok(Verdict { reason: Some(reason), ..verdict })
     }
 
     /// The verdicts in order.
@@ -254,8 +278,8 @@ impl<A: YesNo> Ask for ByLogits<'_, A> {
 
     fn question(&self, language: Language, _: &Settings) -> Question {
         let pack = Pack::of(language);
-        let (prompt, labels) = (self.0.prompt(pack), labels(self.0, pack));
-        Question::Verdict { prompt, labels, anchors: pack.anchor_prompts(self.0.task()) }
+        let (posed, labels) = (self.0.pose(pack), labels(self.0, pack));
+        Question::Verdict { posed, labels, anchors: pack.anchors(self.0.task()) }
     }
 
     fn read(&self, answer: &Answer, settings: &Settings) -> Result<Verdict, Stop> {
@@ -266,11 +290,12 @@ impl<A: YesNo> Ask for ByLogits<'_, A> {
 impl<A: YesNo> Ask for AfterReason<'_, A> {
     type Reply = Verdict;
 
-    /// It has no anchors: the reason decides, and the label only says it.
+    /// It has neither prior nor anchors: the reason decides, and the label only says it.
     fn question(&self, language: Language, _: &Settings) -> Question {
         let pack = Pack::of(language);
-        let prompt = self.ask.prompt(pack).then(pack.prompt(Task::AfterReason, &[(Slot::Reason, &[self.reason])]));
-        Question::Verdict { prompt, labels: labels(self.ask, pack), anchors: Vec::new() }
+        let after = pack.prompt(Task::AfterReason, &[(Slot::Reason, &[self.reason])]);
+        let posed = Posed { prompt: self.ask.pose(pack).prompt.then(after), prior: None };
+        Question::Verdict { posed, labels: labels(self.ask, pack), anchors: Vec::new() }
     }
 
     fn read(&self, answer: &Answer, settings: &Settings) -> Result<Verdict, Stop> {

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::question::{Labels, Prompt, Segment};
+use super::question::{Labels, Posed, Prompt, Segment};
 use crate::hash;
 use crate::text::{self, Language};
 
@@ -24,6 +24,8 @@ pub struct Pack {
     pub labels: Labels,
     /// By [`Task`]: data for its slots whose right answer is known, half of it yes and half no; none for writing tasks.
     anchors: Vec<Vec<BTreeMap<String, String>>>,
+    /// By [`Task`]: the slot that is left empty to ask for the prior; `None` if that is not asked.
+    prior: Vec<Option<Slot>>,
     /// By [`Task`].
     templates: Vec<Vec<Paragraph>>,
 }
@@ -195,6 +197,7 @@ struct TaskFile {
     yes: Vec<BTreeMap<String, String>>,
     #[serde(default)]
     no: Vec<BTreeMap<String, String>>,
+    prior: Option<String>,
 }
 
 impl Pack {
@@ -218,6 +221,7 @@ impl Pack {
         Self {
             templates: tasks().map(|task| parse_template(&task.prompt)).collect(),
             anchors: tasks().map(|task| [task.yes.clone(), task.no.clone()].concat()).collect(),
+            prior: tasks().map(|task| task.prior.as_deref().map(slot_of)).collect(),
             system: file.system,
             labels: Labels { yes: file.yes, no: file.no },
         }
@@ -240,15 +244,28 @@ impl Pack {
         Prompt { system: self.system.clone(), user }
     }
 
-    /// The prompts for a task about texts whose right answers are known, half of them yes and half no.
-    pub fn anchor_prompts(&self, task: Task) -> Vec<Prompt> {
-        let prompt = |anchor: &BTreeMap<String, String>| {
+    /// The prompt for a yes or no task, and the same without the text that decides it, if the pack names its slot.
+    ///
+    /// # Panics
+    /// As [`Pack::prompt`].
+    pub fn pose(&self, task: Task, data: &[(Slot, &[&str])]) -> Posed {
+        let without = |empty: Slot| {
+            let mut rest = data.to_vec();
+            rest.iter_mut().filter(|(slot, _)| *slot == empty).for_each(|(_, texts)| *texts = &[]);
+            self.prompt(task, &rest)
+        };
+        Posed { prompt: self.prompt(task, data), prior: self.prior[index_of(task)].map(without) }
+    }
+
+    /// A task about texts whose right answers are known, half of them yes and half no.
+    pub fn anchors(&self, task: Task) -> Vec<Posed> {
+        let pose = |anchor: &BTreeMap<String, String>| {
             let texts: Vec<(Slot, [&str; 1])> =
                 anchor.iter().map(|(name, text)| (slot_of(name), [text.as_str()])).collect();
             let slots: Vec<(Slot, &[&str])> = texts.iter().map(|(slot, text)| (*slot, text.as_slice())).collect();
-            self.prompt(task, &slots)
+            self.pose(task, &slots)
         };
-        self.anchors[index_of(task)].iter().map(prompt).collect()
+        self.anchors[index_of(task)].iter().map(pose).collect()
     }
 }
 
@@ -341,7 +358,7 @@ mod tests {
         for (task, _) in TASKS {
             for language in Language::ALL {
                 // Makes sure that every anchor fills every slot.
-                Pack::of(language).anchor_prompts(*task);
+                Pack::of(language).anchors(*task);
             }
         }
     }

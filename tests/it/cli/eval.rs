@@ -81,7 +81,7 @@ fn records_begin_with_what_determines_them() {
     let expected = json!({
         "format": 1, "ragstone": env!("CARGO_PKG_VERSION"), "metrics": metrics, "prompts_sha256": null,
         "profile": "strict", "threshold": 0.5, "questions": 3, "seed": 0, "verdicts": "logits", "explain": "none",
-        "claims": "written", "statements": "sentences", "atomicity": "low", "coverage": "low", "beta": 1.0, "weights": [0.75, 0.25],
+        "claims": "written", "statements": "sentences", "window": 6, "atomicity": "low", "coverage": "low", "beta": 1.0, "weights": [0.75, 0.25],
         "distance": null, "similarity_threshold": null, "language": "auto",
         "judge": script, "embedder": script,
     });
@@ -98,9 +98,10 @@ fn record_holds_the_sample_and_what_each_score_rests_on() {
     assert_eq!(records[1]["language"], "ko");
     assert_eq!(records[1]["sample"]["retrieved_contexts"], json!(["구내식당은 열한 시에 연다.", "연차는 15일이다."]));
     let faithfulness = cell(&records[0], "faithfulness");
+    let window = json!({ "contexts": [1, 2], "sentences": [1, 1] });
     let claims = json!([
-        { "part": "claim", "text": "A transfer costs two euro.", "verdict": true, "p_yes": 0.9 },
-        { "part": "claim", "text": "A transfer takes one day.", "verdict": false, "p_yes": 0.2 },
+        { "part": "claim", "text": "A transfer costs two euro.", "window": window, "verdict": true, "p_yes": 0.9 },
+        { "part": "claim", "text": "A transfer takes one day.", "window": window, "verdict": false, "p_yes": 0.2 },
     ]);
     assert_eq!(faithfulness["outcome"], "scored");
     assert_eq!(faithfulness["evidence"], claims);
@@ -230,6 +231,16 @@ fn questions_are_as_many_as_asked_for() {
 }
 
 #[test]
+fn claims_are_held_against_all_contexts_at_once_where_that_is_asked_for() {
+    let bench = Bench::new();
+    bench.eval("good.jsonl --metrics faithfulness --window 1 --out sentences");
+    bench.eval("good.jsonl --metrics faithfulness --window whole --out whole");
+    let part = |folder: &str| cell(&bench.records(folder).1[0], "faithfulness")["evidence"][0].clone();
+    assert_eq!(part("sentences")["window"], json!({ "contexts": [1, 1], "sentences": [1, 1] }));
+    assert!(part("whole").get("window").is_none());
+}
+
+#[test]
 fn options_are_in_the_header() {
     for (option, name, expected) in [
         ("--seed 7", "seed", json!(7)),
@@ -237,6 +248,8 @@ fn options_are_in_the_header() {
         ("--verdicts written", "verdicts", json!("written")),
         ("--explain losses", "explain", json!("losses")),
         ("--statements written", "statements", json!("written")),
+        ("--window 3", "window", json!(3)),
+        ("--window whole", "window", Value::Null),
         ("--atomicity high", "atomicity", json!("high")),
         ("--coverage high", "coverage", json!("high")),
         ("--beta 0.5", "beta", json!(0.5)),

@@ -57,6 +57,7 @@ fn wrong_arguments_are_wrong_use() {
         let expected = "two numbers that are not negative and not both 0, as in `0.75,0.25`";
         invalid(value, "--weights <CLAIMS,LIKENESS>", expected)
     };
+    let window = |value| invalid(value, "--window <N>", "a number of sentences from 1 on, or `whole`");
     let cosine = |value| invalid(value, "--similarity-threshold <COSINE>", "a number from -1 to 1");
     for (args, message) in [
         ("judge", "error: unrecognized subcommand 'judge'"),
@@ -66,6 +67,8 @@ fn wrong_arguments_are_wrong_use() {
         ("eval good.jsonl --questions 0", "error: invalid value '0' for '--questions <N>': 0 is not in 1..=64"),
         ("eval good.jsonl --questions 65", "error: invalid value '65' for '--questions <N>': 65 is not in 1..=64"),
         ("eval good.jsonl --seed -1", "error: unexpected argument '-1' found"),
+        ("eval good.jsonl --window 0", &window("0")),
+        ("eval good.jsonl --window all", &window("all")),
         ("eval good.jsonl --beta 0", &beta("0")),
         ("eval good.jsonl --beta 1001", &beta("1001")),
         ("eval good.jsonl --beta NaN", &beta("NaN")),
