@@ -51,6 +51,20 @@ pub fn share(n_some: usize, n_all: usize) -> Option<f64> {
     (n_all > 0).then(|| n_some as f64 / n_all as f64)
 }
 
+/// Wilson's 95 % interval of a share, in [0, 1]; `None` of nothing.
+///
+/// With p the share, n the number of all, and z the 97.5th percentile of the normal distribution:
+/// (p + z^2 / 2n +- z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n). Unlike the interval of Wald it has a width where the
+/// share is 0 or 1. Source: Wilson, "Probable inference, the law of succession, and statistical inference", 1927.
+pub fn wilson(n_some: usize, n_all: usize) -> Option<(f64, f64)> {
+    const Z: f64 = 1.959_963_984_540_054;
+    let (p, n) = (share(n_some, n_all)?, n_all as f64);
+    let centre = p + Z * Z / (2.0 * n);
+    let half_width = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
+    let end = |x: f64| (x / (1.0 + Z * Z / n)).clamp(0.0, 1.0);
+    Some((end(centre - half_width), end(centre + half_width)))
+}
+
 /// 1 / (1 + e^-x), in [0, 1]: the probability of this logit.
 pub fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + libm::exp(-x))
@@ -98,6 +112,20 @@ mod tests {
         assert!((f_measure(0.5, 1.0, 1.0) - 2.0 / 3.0).abs() < 1e-15);
         assert!((f_measure(0.5, 1.0, 2.0) - 5.0 / 6.0).abs() < 1e-15);
         assert_eq!((f_measure(0.0, 0.0, 1.0), f_measure(0.0, 1.0, 1.0)), (0.0, 0.0));
+    }
+
+    #[test]
+    fn wilsons_interval_is_that_of_the_published_examples() {
+        // Newcombe, "Two-sided confidence intervals for the single proportion", 1998, table I, method 3, to its digits.
+        for (n_some, n_all, low, high) in
+            [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)]
+        {
+            let found = wilson(n_some, n_all).expect("there are some");
+            assert!((found.0 - low).abs() < 5e-5 && (found.1 - high).abs() < 5e-5, "{n_some} of {n_all}: {found:?}");
+        }
+        assert_eq!(wilson(0, 0), None);
+        // All of 20 is the mirror image of none of 20.
+        assert!((wilson(20, 20).expect("there are some").0 - (1.0 - 0.1611)).abs() < 5e-5);
     }
 
     #[test]
