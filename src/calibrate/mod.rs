@@ -2,10 +2,12 @@
 //!
 //! Rows that people labelled ([`labelled`]) are judged like any others, by the metrics that their columns call for
 //! ([`tasks`]); what came out is compared with the labels ([`figures`]) and shown ([`page`]). Verdicts on single statements
-//! can be corrected by what was found ([`correction`]).
+//! can be corrected by what was found ([`correction`]). Attacks that try to bring the judge round come with the program
+//! ([`injection`]).
 
 pub mod correction;
 pub mod figures;
+pub mod injection;
 pub mod labelled;
 pub mod page;
 pub mod tasks;

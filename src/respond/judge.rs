@@ -258,6 +258,14 @@ impl Judge {
         Err(format!("the prompt has {n_prompt} tokens and {n_after} may follow, the judge's window is {window}"))
     }
 
+    /// The tokens that the engine reads for a prompt.
+    ///
+    /// # Errors
+    /// If the chat template fails.
+    pub fn tokens(&mut self, prompt: &Prompt) -> Result<Vec<u32>> {
+        Ok(self.encode(vec![prompt])?.into_iter().flat_map(|encoded| encoded.tokens).collect())
+    }
+
     /// The prompts as tokens, in their order.
     fn encode(&mut self, prompts: Vec<&Prompt>) -> Result<Vec<Encoded>> {
         for prompt in &prompts {

@@ -9,6 +9,7 @@ mod docs;
 mod embed;
 mod golden;
 mod hostile;
+mod injection;
 mod integrity;
 mod invariance;
 mod judged;

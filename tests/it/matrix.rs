@@ -3,7 +3,7 @@
 #[path = "../../src/embed/fixture.rs"]
 #[allow(dead_code, reason = "shared with the unit tests, which use the rest")]
 mod embedder;
-mod judge;
+pub mod judge;
 #[path = "../../src/engine/kernels/testing.rs"]
 mod testing;
 
