@@ -31,7 +31,7 @@ pub struct Point {
     pub pair: Option<String>,
 }
 
-/// A figure with the 95 % interval of a bootstrap over groups; none where there are too few.
+/// A figure with its 95 % interval: of a bootstrap over groups, none where there are too few; of rates of attacks Wilson's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
     /// The figure.

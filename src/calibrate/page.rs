@@ -1,10 +1,13 @@
 //! Pages: how are the figures read, on a terminal, in Markdown and in a browser?
 
+mod injection;
+
 use std::fmt::Write;
 
 use serde::Serialize;
 
 use super::figures::{Estimate, Figures};
+use super::steering::Injection;
 use crate::record::PinnedModel;
 use crate::stats::agreement::ReliabilityBin;
 
@@ -17,6 +20,9 @@ pub struct Check {
     pub embedder: Option<PinnedModel>,
     /// Set by set.
     pub figures: Vec<Figures>,
+    /// What the attacks that come with the program did, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub injection: Option<Injection>,
     /// Seconds of computing.
     pub secs: f64,
     /// Tokens of all prompts and texts.
@@ -24,7 +30,7 @@ pub struct Check {
 }
 
 /// Heads of the table, with what each means.
-const COLUMNS: &[(&str, &str)] = &[
+const COLUMNS: &Columns = &[
     ("set", "the file"),
     ("lang", "language of the rows"),
     ("metric", "what was asked"),
@@ -42,26 +48,17 @@ const COLUMNS: &[(&str, &str)] = &[
 impl Check {
     /// The table in Markdown, which is read on a terminal as well.
     pub fn to_markdown(&self) -> String {
-        let rows: Vec<Vec<String>> = self.figures.iter().map(row).collect();
-        let heads: Vec<String> = COLUMNS.iter().map(|(head, _)| (*head).to_owned()).collect();
-        let width = |idx: usize| rows.iter().chain([&heads]).map(|row| row[idx].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..heads.len()).map(width).collect();
-        let line = |cells: &[String]| {
-            let cells = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-            format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
-        };
-        let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-        let mut text = line(&heads) + &line(&rule);
-        rows.iter().for_each(|row| text += &line(row));
-        text
+        let of_figures = markdown_table(COLUMNS, &self.figures.iter().map(row).collect::<Vec<_>>());
+        let tables = [(!self.figures.is_empty()).then_some(of_figures), self.injection.as_ref().map(injection::table)];
+        tables.into_iter().flatten().collect::<Vec<_>>().join("\n")
     }
 
     /// The whole report in Markdown.
     pub fn to_report(&self) -> String {
         let mut text = format!("# Check of the judge {}\n\n{}\n", self.judge_name(), self.to_markdown());
-        COLUMNS.iter().for_each(|(head, meaning)| {
-            let _ = writeln!(text, "- {head}: {meaning}");
-        });
+        if !self.figures.is_empty() {
+            text += &markdown_legend(COLUMNS);
+        }
         for figures in self.figures.iter().filter(|figures| !figures.disagreements.is_empty()) {
             let _ = write!(text, "\n## Worst disagreements: {}, {}\n\n", figures.set, figures.metric);
             for row in &figures.disagreements {
@@ -75,6 +72,7 @@ impl Check {
                 );
             }
         }
+        self.injection.iter().for_each(|injection| text += &injection::report(injection));
         let _ = write!(text, "\n{:.0} s, {} tokens asked.\n", self.secs, self.tokens_asked);
         text
     }
@@ -82,20 +80,17 @@ impl Check {
     /// One HTML file without scripts and links: table, reliability pictures, disagreements.
     pub fn to_html(&self) -> String {
         let mut text = format!("{HTML_HEAD}<h1>Check of the judge {}</h1>\n", escape(&self.judge_name()));
-        text += "<table>\n<tr>";
-        COLUMNS.iter().for_each(|(head, meaning)| {
-            let _ = write!(text, "<th title=\"{}\">{}</th>", escape(meaning), escape(head));
-        });
-        text += "</tr>\n";
-        for cells in self.figures.iter().map(row) {
-            let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
-            let _ = writeln!(text, "<tr>{cells}</tr>");
+        if !self.figures.is_empty() {
+            text += &self.figures_to_html();
         }
-        text += "</table>\n<dl>\n";
-        COLUMNS.iter().for_each(|(head, meaning)| {
-            let _ = writeln!(text, "<dt>{}</dt><dd>{}</dd>", escape(head), escape(meaning));
-        });
-        text += "</dl>\n<h2>Reliability</h2>\n<p>Each dot is a tenth of the range of P(yes): to the right what the judge says, upwards how \
+        self.injection.iter().for_each(|injection| text += &injection::html(injection));
+        let _ = write!(text, "<p>{:.0} s, {} tokens asked.</p>\n</body>\n</html>\n", self.secs, self.tokens_asked);
+        text
+    }
+
+    fn figures_to_html(&self) -> String {
+        let mut text = html_table(COLUMNS, &self.figures.iter().map(row).collect::<Vec<_>>());
+        text += "<h2>Reliability</h2>\n<p>Each dot is a tenth of the range of P(yes): to the right what the judge says, upwards how \
                  often people say yes. On the line both agree; larger dots are more rows.</p>\n<div class=\"pictures\">\n";
         for figures in self.figures.iter().filter(|figures| !figures.reliability.is_empty()) {
             let name = format!("{}, {}", figures.set, figures.metric);
@@ -121,7 +116,6 @@ impl Check {
             }
             text += "</ul>\n";
         }
-        let _ = write!(text, "<p>{:.0} s, {} tokens asked.</p>\n</body>\n</html>\n", self.secs, self.tokens_asked);
         text
     }
 
@@ -136,6 +130,45 @@ impl Check {
     fn judge_name(&self) -> String {
         self.judge.as_ref().map_or_else(|| "(none)".to_owned(), |judge| judge.name.clone())
     }
+}
+
+/// Columns of a table: heads, with what each means.
+type Columns = [(&'static str, &'static str)];
+
+fn markdown_table(columns: &Columns, rows: &[Vec<String>]) -> String {
+    let heads: Vec<String> = columns.iter().map(|(head, _)| (*head).to_owned()).collect();
+    let width = |idx: usize| rows.iter().chain([&heads]).map(|row| row[idx].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
+    let line = |cells: &[String]| {
+        let cells = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+    };
+    let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
+    let mut text = line(&heads) + &line(&rule);
+    rows.iter().for_each(|row| text += &line(row));
+    text
+}
+
+fn markdown_legend(columns: &Columns) -> String {
+    columns.iter().map(|(head, meaning)| format!("- {head}: {meaning}\n")).collect()
+}
+
+/// A table with its legend.
+fn html_table(columns: &Columns, rows: &[Vec<String>]) -> String {
+    let mut text = "<table>\n<tr>".to_owned();
+    columns.iter().for_each(|(head, meaning)| {
+        let _ = write!(text, "<th title=\"{}\">{}</th>", escape(meaning), escape(head));
+    });
+    text += "</tr>\n";
+    for cells in rows {
+        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+        let _ = writeln!(text, "<tr>{cells}</tr>");
+    }
+    text += "</table>\n<dl>\n";
+    columns.iter().for_each(|(head, meaning)| {
+        let _ = writeln!(text, "<dt>{}</dt><dd>{}</dd>", escape(head), escape(meaning));
+    });
+    text + "</dl>\n"
 }
 
 fn row(figures: &Figures) -> Vec<String> {
@@ -239,7 +272,14 @@ mod tests {
             threshold: 0.5,
             seed: 0,
         };
-        Check { judge: None, embedder: None, figures: vec![Figures::of(subject, &points)], secs: 1.0, tokens_asked: 7 }
+        Check {
+            judge: None,
+            embedder: None,
+            figures: vec![Figures::of(subject, &points)],
+            injection: None,
+            secs: 1.0,
+            tokens_asked: 7,
+        }
     }
 
     #[test]

@@ -84,8 +84,12 @@ pub struct ReportArgs {
 pub struct JudgeCheckArgs {
     /// Labelled rows: JSONL files, or folders of them. A row has a `label` (1 yes, 0 no, or a grade), a `group` if rows of a
     /// document belong together, and `statement` or `response` with contexts, question or reference
-    #[arg(long = "data", required = true, num_args = 1.., value_name = "FILE|DIR")]
+    #[arg(long = "data", required_unless_present = "injection", num_args = 1.., value_name = "FILE|DIR")]
     pub data: Vec<PathBuf>,
+    /// Try to steer the judge by attacks that come with the program (orders, forged verdicts and turns, flattery, ...), in
+    /// English and Korean, and say how often its verdict turns; alone, or beside --data
+    #[arg(long)]
+    pub injection: bool,
     /// Rows a file at most, as many with yes as with no
     #[arg(long, value_name = "N", default_value_t = 120)]
     pub rows: usize,

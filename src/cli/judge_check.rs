@@ -16,6 +16,7 @@ use crate::calibrate::correction::{self, Calibration, Pinned};
 use crate::calibrate::figures::{Figures, Point, Subject};
 use crate::calibrate::labelled::{self, Labelled};
 use crate::calibrate::page::Check;
+use crate::calibrate::steering::Injection;
 use crate::calibrate::tasks::Task;
 use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result};
@@ -33,7 +34,8 @@ pub fn judge_check(store: &Store, args: &JudgeCheckArgs) -> Result<Done> {
     let calibration = args.scoring.calibration.as_deref().map(Calibration::read).transpose()?;
     let sets = data_files(&args.data)?.into_iter().map(|file| Set::read(file, args)).collect::<Result<Vec<_>>>()?;
     let settings = eval::settings(&args.scoring, calibration.as_ref());
-    let tasks: Vec<Task> = Task::ALL.into_iter().filter(|task| sets.iter().any(|set| set.has(*task))).collect();
+    let is_asked = |task: &Task| sets.iter().any(|set| set.has(*task)) || args.injection && *task == Task::Statement;
+    let tasks: Vec<Task> = Task::ALL.into_iter().filter(is_asked).collect();
     let all = Plan { metrics: tasks.iter().flat_map(|task| task.metrics()).collect(), ..Plan::default() };
     start_threads(args.scoring.n_threads())?;
     let mut models = Models::load(store, &args.scoring, &all)?;
@@ -43,6 +45,7 @@ pub fn judge_check(store: &Store, args: &JudgeCheckArgs) -> Result<Done> {
         judge: models.responder().judge().cloned(),
         embedder: models.responder().embedder().cloned(),
         figures: Vec::new(),
+        injection: None,
         secs: 0.0,
         tokens_asked: 0,
     };
@@ -56,6 +59,11 @@ pub fn judge_check(store: &Store, args: &JudgeCheckArgs) -> Result<Done> {
             compare(set, *task, &rows, &records, &settings, &mut check.figures, &mut corrections);
         }
     }
+    if args.injection {
+        let injection = steer(&settings, args, &mut models)?;
+        check.tokens_asked += injection.tokens_asked;
+        check.injection = Some(injection);
+    }
     check.secs = start.elapsed().as_secs_f64();
     print(&check.to_markdown())?;
     write(&out, &check, corrections)?;
@@ -68,8 +76,14 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Done> {
     let labels = read_labels(&args.labels)?;
     let (header, records) = files::read(&args.run)?;
     let records = records.collect::<Result<Vec<Record>>>()?;
-    let mut check =
-        Check { judge: header.judge, embedder: header.embedder, figures: Vec::new(), secs: 0.0, tokens_asked: 0 };
+    let mut check = Check {
+        judge: header.judge,
+        embedder: header.embedder,
+        figures: Vec::new(),
+        injection: None,
+        secs: 0.0,
+        tokens_asked: 0,
+    };
     for (idx, metric) in header.metrics.iter().enumerate() {
         let labelled = records.iter().filter_map(|record| Some((record, labels.get(&record.sample.id)?)));
         let mut points: BTreeMap<&str, (Vec<Point>, usize)> = BTreeMap::new();
@@ -200,6 +214,15 @@ fn judge(
     run::run(samples, &plan, models.responder_mut(), &mut sink, &mut |event| bar.show(&event))?;
     bar.finish();
     Ok(records)
+}
+
+/// What the attacks that come with the program do to the judge.
+fn steer(settings: &Settings, args: &JudgeCheckArgs, models: &mut Models) -> Result<Injection> {
+    let bar = RunBar::new(Injection::n_samples() as u64);
+    let language = args.scoring.language.language();
+    let injection = Injection::judge(settings, language, models.responder_mut(), &mut |event| bar.show(&event))?;
+    bar.finish();
+    Ok(injection)
 }
 
 /// Adds the figures of a set's rows of one task, and the corrections that follow.

@@ -120,7 +120,8 @@ fn newton_step(points: &[(f64, f64)], at: Platt, loss: &Loss) -> Option<Platt> {
     None
 }
 
-fn logit(p: f64) -> f64 {
+/// The logit of a probability, which is cut to 1e-6 and 1 - 1e-6 so that it is finite.
+pub fn logit(p: f64) -> f64 {
     let p = p.clamp(CUT, 1.0 - CUT);
     libm::log(p) - libm::log(1.0 - p)
 }

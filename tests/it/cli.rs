@@ -1,6 +1,7 @@
 //! The program as its users see it: stdout, stderr, exit codes and files, with a script in place of the models.
 
 mod eval;
+mod injection;
 mod labels;
 mod models;
 mod out;
