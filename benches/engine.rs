@@ -1,5 +1,6 @@
 //! The hot paths: how fast is what? `README.md` says how to run them and what each measures.
 
+mod ask;
 mod decode;
 mod embed;
 mod metrics;
@@ -20,6 +21,9 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|arg| arg == "speed") {
         return speed::run(&args[1..]);
+    }
+    if args.first().is_some_and(|arg| arg == "ask") {
+        return ask::run(&args[1..]);
     }
     benches();
     Criterion::default().configure_from_args().final_summary();

@@ -34,7 +34,12 @@ pub fn bench(criterion: &mut Criterion) {
 }
 
 fn load(judge: &str, gguf: &Path, embedder: &Path) -> LocalModels {
-    let pinned = |name: &str| PinnedModel { name: name.to_owned(), pins: BTreeMap::new(), languages: Vec::new() };
+    let pinned = |name: &str| PinnedModel {
+        name: name.to_owned(),
+        pins: BTreeMap::new(),
+        languages: Vec::new(),
+        checked: Vec::new(),
+    };
     let embedder = weights::embedder(embedder);
     LocalModels::new(Some(Judge::new(pinned(judge), weights::engine(gguf))), Some((pinned(EMBEDDER), embedder)))
 }

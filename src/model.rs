@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 /// A model that ragstone knows: what it is, and the exact bytes it consists of.
 ///
 /// Written as `models/NAME.toml`; see `models/README.md` for the format. A `Manifest` that exists is valid.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// The name on the command line, equal to the file's stem: lower case letters, digits, `.`, `-`, `_`.
@@ -29,6 +29,36 @@ pub struct Manifest {
     /// The files; the first is the weights.
     #[serde(rename = "file")]
     pub files: Vec<PinnedFile>,
+    /// What the last `judge-check` of a judge found, by language.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checked: Vec<Checked>,
+}
+
+/// How far a judge agreed with people on whether contexts support statements.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Checked {
+    /// ISO 639-1 code of the language.
+    pub language: String,
+    /// Sets of labelled statements.
+    pub n_sets: usize,
+    /// Rows in all of them.
+    pub n_rows: usize,
+    /// The mean over the sets of the share of pairs of a supported and an unsupported statement that it puts in order.
+    pub auc: f64,
+    /// The same for the share of the statement's words (Korean: pairs of characters) that stand in the contexts.
+    pub floor: f64,
+}
+
+impl Checked {
+    /// So much better than counting words a judge must be to be worth its time: the mean AUC of five sets of 60 rows is known
+    /// to about 0.06 either way.
+    const MARGIN: f64 = 0.1;
+
+    /// Whether it is hardly better than counting words.
+    pub fn is_near_floor(&self) -> bool {
+        self.auc < self.floor + Self::MARGIN
+    }
 }
 
 /// What a model is used for.
@@ -131,6 +161,10 @@ impl Manifest {
         }
         if self.files.is_empty() {
             return Err("it pins no file".to_owned());
+        }
+        let is_share = |share: f64| (0.0..=1.0).contains(&share);
+        if !self.checked.iter().all(|checked| is_share(checked.auc) && is_share(checked.floor)) {
+            return Err("`auc` and `floor` of a check are numbers from 0 to 1".to_owned());
         }
         for (file_idx, file) in self.files.iter().enumerate() {
             if self.files[..file_idx].iter().any(|earlier| earlier.path == file.path) {
@@ -307,6 +341,17 @@ path = "/weights/b"
             let message = Manifest::parse(name, &text).expect_err(expected).to_string();
             assert!(message.contains(expected), "{message}");
         }
+    }
+
+    #[test]
+    fn figures_of_a_check_are_in_their_ranges() {
+        let checked = |auc| Checked { language: "en".to_owned(), n_sets: 5, n_rows: 300, auc, floor: 0.66 };
+        let mut manifest = check(("", "")).unwrap();
+        manifest.checked = vec![checked(0.75), checked(0.77)];
+        assert_eq!(manifest.check("m"), Ok(()));
+        assert_eq!([0, 1].map(|idx: usize| manifest.checked[idx].is_near_floor()), [true, false]);
+        manifest.checked[0] = checked(1.5);
+        assert_eq!(manifest.check("m").unwrap_err(), "`auc` and `floor` of a check are numbers from 0 to 1");
     }
 
     #[test]

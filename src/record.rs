@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::Checked;
 use crate::sample::Sample;
 use crate::settings::Settings;
 use crate::text::Language;
@@ -50,7 +51,7 @@ pub struct Rubric {
 }
 
 /// A model as a run used it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PinnedModel {
     /// Its name.
     pub name: String,
@@ -58,6 +59,9 @@ pub struct PinnedModel {
     pub pins: BTreeMap<String, String>,
     /// The languages it was made for; empty if nobody says.
     pub languages: Vec<String>,
+    /// How far it agreed with people, by language; empty if nobody says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checked: Vec<Checked>,
 }
 
 /// A line of `records.jsonl`: a sample with its outcomes.

@@ -13,7 +13,7 @@ use crate::judge::prompts::Pack;
 use crate::judge::{Answer, AnswerStore, Answers, Key, Pins, Question, Reply};
 use crate::metrics::rubric::OwnMetric;
 use crate::metrics::{self, Finding, METRICS, Metric};
-use crate::model::Role;
+use crate::model::{Checked, Role};
 use crate::record::{Cell, Header, Outcome, PinnedModel, Record};
 use crate::respond::Responder;
 use crate::sample::Sample;
@@ -307,11 +307,30 @@ impl Task<'_> {
             metric: about.name.to_owned(),
             outcome: finding.outcome,
             evidence: finding.evidence,
-            notes: models.filter_map(|model| foreign_language(model, self.language)).collect(),
+            notes: models.flat_map(|model| notes(model, self.language)).collect(),
             written: written.collect(),
             tokens_asked: used.iter().map(|reply| reply.tokens_asked).sum(),
         });
     }
+}
+
+/// What a reader must know of a model's work in this language.
+fn notes(model: &PinnedModel, language: Language) -> impl Iterator<Item = String> {
+    foreign_language(model, language).into_iter().chain(hardly_better(model, language))
+}
+
+/// A note if the judge was measured, and found hardly better than counting words.
+fn hardly_better(model: &PinnedModel, language: Language) -> Option<String> {
+    let checked = model.checked.iter().find(|checked| checked.language == language.code())?;
+    let Checked { n_rows, auc, floor, .. } = checked;
+    checked.is_near_floor().then(|| {
+        format!(
+            "`{}` told supported statements from others hardly better than counting words does, on {n_rows} rows that people \
+             labelled ({}: AUC {auc:.2}, counting words {floor:.2}): do not trust its verdicts by themselves",
+            model.name,
+            language.code()
+        )
+    })
 }
 
 /// A note if the model was not made for the language.
@@ -319,4 +338,25 @@ fn foreign_language(model: &PinnedModel, language: Language) -> Option<String> {
     let known = &model.languages;
     let is_foreign = !known.is_empty() && !known.iter().any(|code| code == language.code());
     is_foreign.then(|| format!("`{}` was made for {}, not for {}", model.name, known.join(", "), language.code()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn judge_that_hardly_beats_counting_words_is_named_in_that_language_alone() {
+        let checked =
+            |language: &str, auc| Checked { language: language.to_owned(), n_sets: 2, n_rows: 90, auc, floor: 0.66 };
+        let model = PinnedModel {
+            name: "j".to_owned(),
+            pins: std::collections::BTreeMap::new(),
+            languages: vec!["en".to_owned(), "ko".to_owned()],
+            checked: vec![checked("en", 0.7), checked("ko", 0.9)],
+        };
+        let expected = "`j` told supported statements from others hardly better than counting words does, on 90 rows that \
+                        people labelled (en: AUC 0.70, counting words 0.66): do not trust its verdicts by themselves";
+        assert_eq!(notes(&model, Language::English).collect::<Vec<_>>(), [expected]);
+        assert_eq!(notes(&model, Language::Korean).count(), 0);
+    }
 }

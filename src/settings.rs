@@ -66,6 +66,8 @@ pub struct Correction {
     pub task: String,
     /// The language of the prompts: `en` or `ko`.
     pub language: String,
+    /// SHA-256 of the words in which it was asked; for others it says nothing.
+    pub words_sha256: String,
     /// Above 0.
     pub slope: f64,
     /// Any finite number.
@@ -74,6 +76,14 @@ pub struct Correction {
     pub threshold: f64,
     /// Rows that it was fitted to.
     pub n_rows: usize,
+}
+
+impl Correction {
+    /// Whether its numbers are in their ranges.
+    pub fn is_sound(&self) -> bool {
+        let Self { slope, intercept, threshold, .. } = *self;
+        slope.is_finite() && slope > 0.0 && intercept.is_finite() && (0.0..=1.0).contains(&threshold)
+    }
 }
 
 /// What shapes questions and scores beside the sample; part of the run header.

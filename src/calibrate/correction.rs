@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::figures::Point;
 use crate::error::{Error, Result};
+use crate::judge::prompts::words_sha256;
 use crate::record::PinnedModel;
 use crate::settings::Correction;
 use crate::stats::agreement;
@@ -26,6 +27,7 @@ const MIN_ROWS: usize = 10;
 /// [[correction]]
 /// task = "supported"
 /// language = "en"
+/// words_sha256 = "..."
 /// slope = 0.71
 /// intercept = -0.52
 /// threshold = 0.47
@@ -64,11 +66,17 @@ pub fn fit(task: &str, language: &str, points: &[Point]) -> Option<Correction> {
     Some(Correction {
         task: task.to_owned(),
         language: language.to_owned(),
+        words_sha256: words_sha256(task, language)?,
         slope: platt.slope,
         intercept: platt.intercept,
         threshold: agreement::best_threshold(&corrected)?,
         n_rows: rows.len(),
     })
+}
+
+/// Whether it was fitted to questions in the words of this version.
+fn is_in_these_words(correction: &Correction) -> bool {
+    words_sha256(&correction.task, &correction.language).as_deref() == Some(&correction.words_sha256)
 }
 
 impl Calibration {
@@ -83,11 +91,19 @@ impl Calibration {
             Error::usage(format!("calibration file `{}`: {message}", path.display()), help)
         };
         let calibration: Self = toml::from_str(&text).map_err(|err| refused(err.to_string()))?;
-        let is_sound = |c: &Correction| {
-            c.slope.is_finite() && c.slope > 0.0 && c.intercept.is_finite() && (0.0..=1.0).contains(&c.threshold)
-        };
-        match calibration.corrections.iter().find(|correction| !is_sound(correction)) {
-            Some(c) => Err(refused(format!("the numbers of `{}` ({}) are out of range", c.task, c.language))),
+        if let Some(c) = calibration.corrections.iter().find(|correction| !correction.is_sound()) {
+            return Err(refused(format!("the numbers of `{}` ({}) are out of range", c.task, c.language)));
+        }
+        match calibration.corrections.iter().find(|correction| !is_in_these_words(correction)) {
+            Some(c) => Err(Error::usage(
+                format!(
+                    "calibration file `{}`: `{}` ({}) was measured with other words than this version asks in",
+                    path.display(),
+                    c.task,
+                    c.language
+                ),
+                "run `ragstone judge-check` again with this version",
+            )),
             None => Ok(calibration),
         }
     }

@@ -23,6 +23,8 @@ pub struct Point {
     pub text: String,
     /// The score; of a pair of responses that of B less that of A.
     pub score: f64,
+    /// The share of shared words, see [`super::floor`].
+    pub overlap: Option<f64>,
     /// 1 for yes, 0 for no, or a grade.
     pub label: f64,
     /// Rows of one document.
@@ -68,6 +70,9 @@ pub struct Figures {
     pub n_without_score: usize,
     /// The area under the ROC curve.
     pub auc: Option<Estimate>,
+    /// The same for the share of shared words on the same rows, or, of pairs of responses, the share of pairs in order: what
+    /// a judge must beat.
+    pub floor: Option<f64>,
     /// The threshold of the run.
     pub threshold: f64,
     /// Balanced accuracy at it.
@@ -131,6 +136,7 @@ impl Figures {
             n_rows: points.len(),
             n_without_score: subject.n_without_score,
             auc: estimate(&|points| agreement::auc(&of_rows(points))).filter(|_| is_binary),
+            floor: floor(points, subject.is_of_pairs).filter(|_| is_binary || subject.is_of_pairs),
             threshold: subject.threshold,
             balanced_accuracy: estimate(&|points| agreement::balanced_accuracy(&of_rows(points), subject.threshold))
                 .filter(|_| is_binary),
@@ -148,6 +154,16 @@ impl Figures {
             disagreements: if is_binary { disagreements(points) } else { Vec::new() },
         }
     }
+}
+
+/// What counting words reaches on these rows, if all have words.
+fn floor(points: &[Point], is_of_pairs: bool) -> Option<f64> {
+    let by_words = |point: &Point| Some(Point { score: point.overlap?, ..point.clone() });
+    let points = points.iter().map(by_words).collect::<Option<Vec<Point>>>()?;
+    if is_of_pairs {
+        return pairwise(&points.iter().collect::<Vec<_>>(), true);
+    }
+    agreement::auc(&points.iter().map(|point| (point.score, point.label == 1.0)).collect::<Vec<_>>())
 }
 
 /// A statistic with its interval.
@@ -208,7 +224,7 @@ mod tests {
 
     fn point(idx: usize, score: f64, label: f64, pair: Option<&str>) -> Point {
         let (id, text, group) = (format!("r{idx}"), format!("text {idx}"), format!("g{}", idx / 2));
-        Point { id, text, score, label, group, pair: pair.map(str::to_owned) }
+        Point { id, text, score, overlap: None, label, group, pair: pair.map(str::to_owned) }
     }
 
     fn check(points: &[Point], is_of_pairs: bool) -> Figures {

@@ -7,6 +7,7 @@
 
 pub mod correction;
 pub mod figures;
+pub mod floor;
 pub mod injection;
 pub mod labelled;
 pub mod page;

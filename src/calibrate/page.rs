@@ -36,6 +36,7 @@ const COLUMNS: &Columns = &[
     ("metric", "what was asked"),
     ("rows", "rows with a score; in brackets those without"),
     ("AUC", "how often a yes row is above a no row; 0.5 is chance; 95 % interval by bootstrap over groups"),
+    ("floor", "the same for counting shared words in place of asking a judge; of pairs of responses their right order"),
     ("bal. acc.", "mean of the shares of yes and no rows that are right, at the threshold of the run"),
     ("best (at)", "the same at the threshold that is best on these very rows"),
     ("kappa", "agreement beyond chance, at the threshold of the run"),
@@ -184,6 +185,7 @@ fn row(figures: &Figures) -> Vec<String> {
         figures.metric.clone(),
         rows,
         ranged(figures.auc),
+        plain(figures.floor),
         ranged(figures.balanced_accuracy),
         best.map_or_else(|| "-".to_owned(), |(accuracy, at)| format!("{accuracy:.2} ({at:.2})")),
         plain(figures.kappa),
@@ -258,6 +260,7 @@ mod tests {
             id: format!("r{idx}"),
             text: "<b>\"a\" & b</b>".to_owned(),
             score: [0.9, 0.8, 0.7, 0.1][idx % 4],
+            overlap: None,
             label: [1.0, 1.0, 0.0, 0.0][idx % 4],
             group: format!("g{idx}"),
             pair: None,
@@ -288,8 +291,9 @@ mod tests {
         let cells: Vec<&str> = text.lines().nth(2).unwrap().split(" | ").map(str::trim).collect();
         // At 0.5 all yes and half of the no rows are right; above 0.75 all are.
         assert_eq!(&cells[1..4], ["en", "supported", "40 (+2)"]);
-        assert!(cells[5].starts_with("0.75 ["), "{text}");
-        assert_eq!(cells[6], "1.00 (0.75)");
+        assert_eq!(cells[5], "-");
+        assert!(cells[6].starts_with("0.75 ["), "{text}");
+        assert_eq!(cells[7], "1.00 (0.75)");
     }
 
     #[test]

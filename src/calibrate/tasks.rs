@@ -144,10 +144,10 @@ impl Metric for DirectRelevance {
     }
 }
 
-/// P(yes) of the one verdict.
+/// P(yes) of the one verdict; 0 where nobody had to be asked, since there was nothing to support.
 fn p_yes(case: &Case<'_>) -> Result<Score, Stop> {
     let judged = case.evidence.iter().find_map(|part| match part {
-        Evidence::Statement(judged) | Evidence::Answered(judged) => judged.p_yes,
+        Evidence::Statement(judged) | Evidence::Answered(judged) => Some(judged.p_yes.unwrap_or(0.0)),
         _ => None,
     });
     judged.map(Score::of).ok_or_else(|| Stop::Failed("there is no verdict".to_owned()))

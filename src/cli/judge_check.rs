@@ -14,6 +14,7 @@ use super::progress::RunBar;
 use super::{Done, print, tell};
 use crate::calibrate::correction::{self, Calibration, Pinned};
 use crate::calibrate::figures::{Figures, Point, Subject};
+use crate::calibrate::floor;
 use crate::calibrate::labelled::{self, Labelled};
 use crate::calibrate::page::Check;
 use crate::calibrate::steering::Injection;
@@ -137,7 +138,15 @@ fn read_labels(path: &Path) -> Result<BTreeMap<String, Point>> {
         let label = row.label.as_bool().map(|label| f64::from(u8::from(label))).or(row.label.as_f64());
         let label = label.ok_or_else(|| refused(format!("found the label `{}`, expected a number", row.label)))?;
         let id = row.id.as_str().map_or_else(|| row.id.to_string(), str::to_owned);
-        let point = Point { id: id.clone(), text: String::new(), score: 0.0, label, group: id.clone(), pair: None };
+        let point = Point {
+            id: id.clone(),
+            text: String::new(),
+            score: 0.0,
+            overlap: None,
+            label,
+            group: id.clone(),
+            pair: None,
+        };
         if labels.insert(id.clone(), point).is_some() {
             return Err(refused(format!("`{id}` has a label already")));
         }
@@ -246,6 +255,7 @@ fn compare(
                     id: row.samples[0].id.clone(),
                     text: text_of(&records[0]),
                     score,
+                    overlap: floor::shared_words(task, &row.samples),
                     label: row.label,
                     group: row.group.clone(),
                     pair: row.pair.clone(),

@@ -152,7 +152,12 @@ fn manifest_for(name: &str, role: Role) -> Result<Manifest> {
 
 fn pinned(manifest: &Manifest) -> PinnedModel {
     let pins = manifest.files.iter().map(|file| (file.path.clone(), file.sha256.clone())).collect();
-    PinnedModel { name: manifest.name.clone(), pins, languages: manifest.languages.clone() }
+    PinnedModel {
+        name: manifest.name.clone(),
+        pins,
+        languages: manifest.languages.clone(),
+        checked: manifest.checked.clone(),
+    }
 }
 
 /// What is known of a model that has no manifest: the hashes of its files.
@@ -162,5 +167,5 @@ fn pinned_path(path: &Path, files: &[PathBuf]) -> Result<PinnedModel> {
     for file in files {
         pins.insert(file_name(file), store::sha256_of(file)?);
     }
-    Ok(PinnedModel { name: file_name(path), pins, languages: Vec::new() })
+    Ok(PinnedModel { name: file_name(path), pins, languages: Vec::new(), checked: Vec::new() })
 }

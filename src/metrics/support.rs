@@ -8,8 +8,8 @@ use crate::record::{Evidence, Judged, Score, Window};
 use crate::settings::{Profile, VerdictMode};
 use crate::text;
 
-/// One verdict for each statement, in order. Without contexts, or with blank ones alone, nothing is supported,
-/// and nobody is asked.
+/// One verdict for each statement, in order. Without contexts, or with blank ones alone, nothing is supported, and neither is
+/// a statement without a letter or digit; nobody is asked then.
 ///
 /// A statement is held against each window, and is supported if one of them supports it; it is recorded with the window where
 /// P(yes) is largest. Written verdicts, and `--window whole`, are on all contexts, joined.
@@ -38,6 +38,9 @@ pub fn verify_in(statements: &[String], text: &str, answers: &mut Answers<'_>) -
 
 /// The verdict on a statement in the part that is likeliest to support it.
 fn verify_any(statement: &str, parts: &[Part<'_>], answers: &mut Answers<'_>) -> Result<Judged, Stop> {
+    if !statement.contains(char::is_alphanumeric) {
+        return Ok(Judged::unsupported(statement));
+    }
     let asks: Vec<Supported<'_>> = parts.iter().map(|part| Supported { contexts: &part.texts, statement }).collect();
     let (idx, verdict) = answers.decide_any(&asks)?;
     Ok(Judged { window: Some(parts[idx].window), ..Judged::new(statement, verdict) })

@@ -126,7 +126,7 @@ impl Judge {
     /// anchors; for each rating the probability of every level, as the judge gives it.
     ///
     /// Small judges lean to yes, to some texts more than to others. With p the probability of yes and p' that of the same
-    /// question without the texts that decide it (1/2 if that is not asked), the lift is logit(p) - logit(p'), and the
+    /// question without the texts that decide it (1/2 if that is not asked), the lift is logit(p) - max(logit(p'), -2), and the
     /// result sigmoid(lift - mean of the anchors' lifts), where the anchors' right answers are half yes and half no. As the
     /// contextual calibration of Zhao et al., "Calibrate Before Use", 2021, section 5, with a content-free input for each
     /// question; anchors set the middle, since the wording of one such input for all decided too much
@@ -334,8 +334,13 @@ fn probabilities(decisions: &[Decision]) -> Result<Vec<&Vec<f64>>, String> {
 /// The logit of yes, less that of its prior if one was asked for.
 fn lift(decisions: &[Decision]) -> Result<f64, String> {
     let logits: Vec<f64> = probabilities(decisions)?.into_iter().map(|p| logit(p[YES])).collect();
-    Ok(logits[0] - logits.get(1).unwrap_or(&0.0))
+    Ok(logits[0] - logits.get(1).map_or(0.0, |prior| prior.max(MIN_PRIOR)))
 }
+
+/// The least prior that is taken off, as a logit: what is less likely by itself is hardly a statement ("N/A"), and taking that off
+/// would make every context support it. Of 274 statements in English and Korean none lies below -1.7 with either judge
+/// (`docs/judge-quality.md`).
+const MIN_PRIOR: f64 = -2.0;
 
 /// A question whose answers are no and yes.
 fn yes_or_no<'a>(prompt: &'a Prompt, labels: &'a Labels) -> Choice<'a> {

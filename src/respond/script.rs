@@ -88,7 +88,10 @@ impl Script {
     pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
         let rules = toml::from_str(text)?;
         let pins = BTreeMap::from([("script".to_owned(), sha256_hex(text.as_bytes()))]);
-        Ok(Self { rules, model: PinnedModel { name: "script".to_owned(), pins, languages: Vec::new() } })
+        Ok(Self {
+            rules,
+            model: PinnedModel { name: "script".to_owned(), pins, languages: Vec::new(), checked: Vec::new() },
+        })
     }
 
     fn reply(&self, question: &Question) -> Reply {

@@ -58,10 +58,12 @@ fn nearest(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Role;
 
     #[test]
     fn every_manifest_is_valid_and_has_a_source_for_every_file() {
         for manifest in catalog() {
+            assert_eq!(manifest.checked.is_empty(), manifest.role == Role::Embedder, "`{}` was checked", manifest.name);
             for file in &manifest.files {
                 assert!(!file.sources.is_empty(), "`{}` of `{}` has a source", file.path, manifest.name);
             }

@@ -162,6 +162,7 @@ mod tests {
             summary: "two small files".to_owned(),
             languages: vec!["en".to_owned()],
             context_length: 8,
+            checked: Vec::new(),
             files: vec![file("weights"), file("sub/config")],
         }
     }

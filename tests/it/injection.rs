@@ -94,7 +94,8 @@ fn structure(tokenizer: &Tokenizer) -> BTreeMap<u32, String> {
 fn check(path: &Path) {
     let tokenizer = Tokenizer::from_gguf(&Gguf::open(path).expect("it is well-formed")).expect("it has a vocabulary");
     let engine = Engine::load(path, &Arc::new(Cpu::new(2)), Options::default()).expect("it can be run");
-    let pinned = PinnedModel { name: "judge".to_owned(), pins: BTreeMap::new(), languages: Vec::new() };
+    let pinned =
+        PinnedModel { name: "judge".to_owned(), pins: BTreeMap::new(), languages: Vec::new(), checked: Vec::new() };
     let mut judge = Judge::new(pinned, engine);
     let structure = structure(&tokenizer);
     let mut added = |language, contexts: &[String], statement: &str| -> Vec<Vec<u32>> {

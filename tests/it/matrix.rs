@@ -72,7 +72,12 @@ impl Way {
     /// The models in memory.
     fn load(&self, models: &Models) -> LocalModels {
         let cpu = Arc::new(Cpu { pool: Pool::new(self.n_threads), tier: self.tier });
-        let pinned = |name: &str| PinnedModel { name: name.to_owned(), pins: BTreeMap::new(), languages: Vec::new() };
+        let pinned = |name: &str| PinnedModel {
+            name: name.to_owned(),
+            pins: BTreeMap::new(),
+            languages: Vec::new(),
+            checked: Vec::new(),
+        };
         let engine = Engine::load(&models.gguf, &cpu, self.options.clone()).expect("the judge can be run");
         let embedder = Embedder::load(&models.embedder, &cpu, self.options.device).expect("the embedder can be run");
         LocalModels::new(Some(Judge::new(pinned("judge"), engine)), Some((pinned("embedder"), embedder)))

@@ -19,7 +19,12 @@ use crate::weights::{MINILM, QWEN};
 const ROWS: [&str; 2] = ["en-good-1", "ko-good"];
 
 fn models() -> Option<LocalModels> {
-    let pinned = |name: &str| PinnedModel { name: name.to_owned(), pins: BTreeMap::new(), languages: Vec::new() };
+    let pinned = |name: &str| PinnedModel {
+        name: name.to_owned(),
+        pins: BTreeMap::new(),
+        languages: Vec::new(),
+        checked: Vec::new(),
+    };
     let judge = Judge::new(pinned(QWEN.name), QWEN.engine(Options::default())?);
     Some(LocalModels::new(Some(judge), Some((pinned(MINILM.name), MINILM.embedder(2)?))))
 }

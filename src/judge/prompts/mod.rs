@@ -269,6 +269,15 @@ impl Pack {
     }
 }
 
+/// SHA-256 of the words of a yes or no task in a language, those of its anchors included; `None` for names that are none.
+pub fn words_sha256(task: &str, language: &str) -> Option<String> {
+    let (task, _) = TASKS.iter().find(|(_, name)| *name == task)?;
+    let language = Language::ALL.into_iter().find(|known| known.code() == language)?;
+    let pack = Pack::of(language);
+    let words = serde_json::to_vec(&(&pack.labels, pack.anchors(*task)));
+    Some(hash::sha256_hex(&words.expect("words are strings")))
+}
+
 /// Whether a line stands in the example of the task's template, in some language: judges copy from it.
 pub fn is_of_example(task: Task, line: &str) -> bool {
     let holds = |part: &Part| matches!(part, Part::Words(words) if words.lines().any(|known| known.trim() == line));

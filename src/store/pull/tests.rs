@@ -89,6 +89,7 @@ fn model(files: Vec<PinnedFile>) -> Manifest {
         summary: "made up".to_owned(),
         languages: vec!["en".to_owned()],
         context_length: 8,
+        checked: Vec::new(),
         files,
     }
 }

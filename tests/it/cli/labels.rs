@@ -48,9 +48,11 @@ fn judge_is_compared_with_people() {
     let row = cells(&ran, 0);
     assert_eq!(&row[..4], ["labels", "en", "supported", "24"]);
     // Of 144 pairs of a yes and a no row 121 are in order and 22 tied: 132 / 144. Right are 11 of 12 of either.
-    assert!(row[4].starts_with("0.92 [") && row[5].starts_with("0.92 ["), "{row:?}");
+    assert!(row[4].starts_with("0.92 [") && row[6].starts_with("0.92 ["), "{row:?}");
     // Agreement 22/24, by chance 1/2: 5/6. Brier (22 rows: 11 * 0.01 + 11 * 0.04; 0.64 + 0.81) / 24 = 2 / 24.
-    assert_eq!([&row[7], &row[8]], ["0.83", "0.08"]);
+    assert_eq!([&row[8], &row[9]], ["0.83", "0.08"]);
+    // All statements share as many words with their context.
+    assert_eq!(row[5], "0.50");
     let json = bench.json("judge-check/check.json");
     assert_eq!(json["judge"]["name"], "script");
     let worst: Vec<&Value> =
@@ -59,6 +61,17 @@ fn judge_is_compared_with_people() {
     for name in ["check.md", "check.html"] {
         assert!(bench.read(&format!("judge-check/{name}")).contains("Statement 1 is sound."), "{name}");
     }
+}
+
+#[test]
+fn statement_that_says_nothing_is_supported_by_nothing() {
+    let bench = bench();
+    let row = |statement: &str, label| {
+        json!({ "statement": statement, "retrieved_contexts": ["A context."], "label": label }).to_string() + "\n"
+    };
+    bench.write("empty.jsonl", row("It is sound.", 1) + &row(" … !", 0));
+    let ran = check(&bench, "--data empty.jsonl");
+    assert_eq!((ran.code, &cells(&ran, 0)[3..5]), (0, &["2".to_owned(), "1.00".to_owned()][..]), "{}", ran.stderr);
 }
 
 #[test]
@@ -80,6 +93,11 @@ fn calibration_corrects_the_verdicts_of_the_same_judge() {
     // What was corrected already is not corrected anew.
     let again = check(&bench, "--data labels.jsonl --calibration judge-check/calibration.toml --out corrected");
     assert_eq!((again.code, bench.path().join("corrected/calibration.toml").exists()), (0, false));
+    let words = calibration.lines().find(|line| line.starts_with("words_sha256")).expect("the words are named");
+    bench.write("old.toml", calibration.replace(words, "words_sha256 = \"00\""));
+    let message = "error: calibration file `old.toml`: `supported` (en) was measured with other words than this version \
+                   asks in\nhelp: run `ragstone judge-check` again with this version";
+    assert_eq!(check(&bench, "--data labels.jsonl --calibration old.toml --out old"), refusal(message));
     bench.write("judge.toml", format!("{SCRIPT}\n# another judge\n"));
     let message = "error: the calibration is for the judge `script`, and the run uses `script`\n\
                    help: weights, template or arithmetic differ; run `ragstone judge-check` with this judge";
@@ -130,10 +148,10 @@ fn columns_decide_what_is_asked() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let row = |row| cells(&ran, row);
     // B less A is 0 - 1, as people said: the pair is in order.
-    assert_eq!([&row(0)[2], &row(0)[10]], ["nv_answer_accuracy", "1.00"]);
+    assert_eq!([&row(0)[2], &row(0)[11]], ["nv_answer_accuracy", "1.00"]);
     assert_eq!([&row(1)[2], &row(2)[2]], ["context_relevance", "nv_context_relevance"]);
     // The first of the pair is found likelier to answer.
-    assert_eq!([&row(3)[2], &row(4)[2], &row(4)[10]], ["answer_relevancy", "answering", "1.00"]);
+    assert_eq!([&row(3)[2], &row(4)[2], &row(4)[11]], ["answer_relevancy", "answering", "1.00"]);
 }
 
 #[test]
