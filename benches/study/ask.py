@@ -53,17 +53,17 @@ def feed(stdin, lines):
     stdin.close()
 
 
-def rows(args, name):
+def rows(args, name, n_rows):
     """Rows of a set, as many with label 1 as with 0, the same ones that `judge-check --rows` takes."""
     found = [json.loads(line) for line in (args.bench / f"{name}.jsonl").open()]
-    if len(found) <= args.rows:
+    if len(found) <= n_rows:
         return found
     unit = lambda row: str((row.get("raw") or {}).get("pair") or row["id"])
     drawn = sorted((hashlib.sha256(f"0 {unit(row)}".encode()).hexdigest(), idx) for idx, row in enumerate(found))
     taken, kept = [0, 0], set()
     for _, idx in drawn:
         label = int(found[idx]["label"])
-        if taken[label] < args.rows // 2:
+        if taken[label] < n_rows // 2:
             taken[label] += 1
             kept.add(idx)
     return [row for idx, row in enumerate(found) if idx in kept]

@@ -85,10 +85,8 @@ def logit(p):
 
 def statements(args, name):
     """Statements alone: kobest has questions with "yes, it is" too, which are judged by faithfulness."""
-    args.rows = args.rows * 2 if name == "kobest_boolq_ko" else args.rows
-    found = [row for row in rows(args, name) if row.get("statement")]
-    args.rows = args.rows // 2 if name == "kobest_boolq_ko" else args.rows
-    return found
+    n_rows = args.rows * 2 if name == "kobest_boolq_ko" else args.rows
+    return [row for row in rows(args, name, n_rows) if row.get("statement")]
 
 
 def largest(judge, found, variant, parts):

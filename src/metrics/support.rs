@@ -8,11 +8,11 @@ use crate::record::{Evidence, Judged, Score, Window};
 use crate::settings::{Profile, VerdictMode};
 use crate::text;
 
-/// One verdict for each statement, in order. Without contexts, or with blank ones alone, nothing is supported, and neither is
-/// a statement without a letter or digit; nobody is asked then.
+/// One verdict for each statement, in order. Without contexts, or with blank ones alone, nothing is supported, and nobody is
+/// asked.
 ///
 /// A statement is held against each window, and is supported if one of them supports it; it is recorded with the window where
-/// P(yes) is largest. Written verdicts, and `--window whole`, are on all contexts, joined.
+/// P(yes) is largest. One without a letter or digit is supported by none, and nobody is asked. Written verdicts, and `--window whole`, are on all contexts, joined.
 pub fn verify(statements: &[String], contexts: &[String], answers: &mut Answers<'_>) -> Result<Vec<Judged>, Stop> {
     if contexts.iter().all(|context| is_blank(context)) {
         return Ok(statements.iter().map(|text| Judged::unsupported(text)).collect());
